@@ -1,0 +1,1 @@
+//! Inverse kinematics and obstacle-avoiding motion for any robot arm.
