@@ -1,0 +1,69 @@
+//! The `arm-planner` commands: tables for people, `--json` for programs.
+//!
+//! Exit codes: 0 done, 1 no solution, 2 bad input. Each command is one file
+//! that parses its own arguments and returns a [`CliError`] or what it printed.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Inverse kinematics and obstacle-avoiding motion for any robot arm.
+#[derive(Debug, Parser)]
+#[command(name = "arm-planner", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {}
+
+/// Why a command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The input was understood, there is no solution (exit code 1).
+    #[error("{0}")]
+    NoSolution(String),
+    /// The input cannot be used (exit code 2).
+    #[error("{0}")]
+    BadInput(String),
+    /// A file cannot be read or written (exit code 2).
+    #[error("{path}: {source}")]
+    File {
+        /// The file as the user named it.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl CliError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            CliError::NoSolution(_) => 1,
+            CliError::BadInput(_) | CliError::File { .. } => 2,
+        }
+    }
+}
+
+/// Runs the command that `arguments` (program name first) ask for and returns
+/// the process's exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // clap uses the streams and the exit codes that shells expect: 0 for --help, 2 for misuse.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let outcome: Result<(), CliError> = match arguments.command {};
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("arm-planner: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
