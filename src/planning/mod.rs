@@ -1,1 +1,5 @@
-//! Being built.
+//! From a goal to the arm's path: route, tip path, joint path.
+
+mod joint_path;
+
+pub use joint_path::JointPath;
