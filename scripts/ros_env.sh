@@ -31,6 +31,12 @@ if [ -n "${AMENT_PREFIX_PATH:-}" ] && [ "${ARM_PLANNER_ROS:-}" != "$_ap_root/.ro
     fi
     # Python of the tests and the demo: sees the packages of the sourced ROS and what they lack.
     export ARM_PLANNER_PYTHON="$_ap_root/.ros/python/bin/python3"
+    for _ap_dir in "$_ap_root"/.ros/python/lib/python3.*/site-packages/clang/native; do
+        if [ -d "$_ap_dir" ] && [ -z "${LIBCLANG_PATH:-}" ]; then
+            export LIBCLANG_PATH="$_ap_dir"
+            export BINDGEN_EXTRA_CLANG_ARGS="-I$(${CC:-cc} -print-file-name=include)"
+        fi
+    done
     while IFS= read -r -d : _ap_dir; do
         if [ -d "$_ap_dir/share/control_msgs" ]; then
             _ap_packages+=";control_msgs"
@@ -55,6 +61,10 @@ else
     _ap_dir="$(${CC:-cc} -print-file-name=include 2>/dev/null || true)"
     [ -d "$_ap_dir" ] && export BINDGEN_EXTRA_CLANG_ARGS="-I$_ap_dir"
     export ARM_PLANNER_PYTHON="$_ap_prefix/bin/python3"
+fi
+# The last word names no package: it changes with the messages, and so has the code for them generated anew.
+if [ -f "$_ap_root/.ros/interfaces" ]; then
+    _ap_packages+=";interfaces-$(cat "$_ap_root/.ros/interfaces")"
 fi
 export IDL_PACKAGE_FILTER="$_ap_packages"
 unset _ap_root _ap_prefix _ap_packages _ap_dir

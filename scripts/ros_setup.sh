@@ -141,7 +141,7 @@ make_prefix() {
 # build_interfaces NAME SOURCE INSTALL_PREFIX: builds one interface package, replacing an earlier build of it.
 build_interfaces() {
     local name="$1" source="$2" install="$3" build="$state/build/$1" key
-    key="$(hash_of "$source" -- "$install" "$AMENT_PREFIX_PATH" "$(cat "$state/stamps/prefix" 2>/dev/null || true)")"
+    key="$(hash_of "$source" -- "$install" "$underlay" "$(cat "$state/stamps/prefix" 2>/dev/null || true)")"
     if is_done "$name" "$key"; then
         return
     fi
@@ -224,6 +224,8 @@ make_overlay_python() {
 # --- main ----------------------------------------------------------------------------------------------------------
 
 mkdir -p "$state/stamps"
+# A workspace build must not take what lies in here for packages of its own.
+touch "$state/COLCON_IGNORE"
 if command -v flock >/dev/null 2>&1; then
     exec 9>"$state/lock"
     if ! flock -n 9; then
@@ -247,12 +249,19 @@ else
     source "$root/scripts/ros_env.sh"
     install="$prefix"
 fi
+# What the interface packages are built upon: the prefix path without the folder that they go to.
+underlay="$(printf '%s' ":$AMENT_PREFIX_PATH:" | sed "s|:$install:|:|")"
+
 if [ "$install" = "$prefix" ] || ! sourced_ros_has tf2_msgs; then
     build_interfaces tf2_msgs ros/missing_interfaces/tf2_msgs "$install"
 fi
 if [ "$install" = "$prefix" ] || ! sourced_ros_has arm_planner_msgs; then
     build_interfaces arm_planner_msgs arm_planner_msgs "$install"
 fi
+# The Rust client library looks at the environment alone to see whether its generated code is still good; with
+# this in the environment, a changed message is seen. See scripts/ros_env.sh.
+{ cat "$state/stamps/tf2_msgs" "$state/stamps/arm_planner_msgs" 2>/dev/null || true; } | sha256sum | cut -c 1-12 >"$state/interfaces"
+
 if [ "$install" != "$prefix" ] && [ -d "$install" ]; then
     (cd "$install" && find . -type d \( -name site-packages -o -name dist-packages \) | sed 's|^\./||') >"$state/python_path.new"
     mv "$state/python_path.new" "$install/python_path"
