@@ -34,7 +34,7 @@ OBSTACLES = {
     "crate": [(0.36, -0.16), (0.52, -0.16), (0.52, -0.04), (0.36, -0.04)],
     "post": [(0.47 + 0.05 * math.cos(a * math.pi / 3), 0.12 + 0.05 * math.sin(a * math.pi / 3)) for a in range(6)],
 }
-OBSTACLE_TOP = 0.30
+OBSTACLE_TOP = 0.28
 TIP_HEIGHT = 0.26
 # The tip goes from the first to the second of these [m].
 START, GOAL = (0.40, -0.30), (0.42, 0.28)
