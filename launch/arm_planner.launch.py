@@ -11,6 +11,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 # Launch argument and parameter share a name; these are passed on only when they are given.
 TEXT_PARAMETERS = ("urdf_file", "robot_description", "base_link", "tip_link")
@@ -32,7 +33,8 @@ def start_node(context):
     def value(name):
         return LaunchConfiguration(name).perform(context)
 
-    parameters = {name: value(name) for name in TEXT_PARAMETERS if value(name)}
+    # A text must not be read as YAML: a link may be called "1", and URDF is full of colons.
+    parameters = {name: ParameterValue(value(name), value_type=str) for name in TEXT_PARAMETERS if value(name)}
     parameters.update({name: flag(name, value(name)) for name in FLAG_PARAMETERS if value(name)})
     parameters["use_sim_time"] = flag("use_sim_time", value("use_sim_time"))
     return [

@@ -25,7 +25,7 @@ def generate_launch_description():
                 executable="robot_state_publisher",
                 output="screen",
                 # The text must not be read as YAML.
-                parameters=[{"robot_description": ParameterValue(Command(["cat ", urdf_file]), value_type=str)}],
+                parameters=[{"robot_description": ParameterValue(Command(["cat '", urdf_file, "'"]), value_type=str)}],
             ),
             # robot_state_publisher turns the mock controller's joint states into TF, so the controller need not.
             IncludeLaunchDescription(

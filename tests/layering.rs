@@ -2,6 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+const CORE: &[&str] = &[
+    "planar",
+    "roadmap",
+    "model",
+    "kinematics",
+    "ik",
+    "collision",
+    "planning",
+    "trajectory",
+    "motion",
+];
+
 /// Each room and the rooms it may import.
 const ROOMS: &[(&str, &[&str])] = &[
     ("planar", &[]),
@@ -12,17 +24,22 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("collision", &["kinematics", "model", "planar"]),
     (
         "planning",
-        &["planar", "roadmap", "model", "kinematics", "ik", "collision", "trajectory"],
+        &[
+            "planar",
+            "roadmap",
+            "model",
+            "kinematics",
+            "ik",
+            "collision",
+        ],
     ),
-    ("trajectory", &["model", "kinematics", "collision", "planning::JointPath"]),
     (
-        "cli",
-        &["planar", "roadmap", "model", "kinematics", "ik", "collision", "planning", "trajectory"],
+        "trajectory",
+        &["model", "kinematics", "collision", "planning::JointPath"],
     ),
-    (
-        "node",
-        &["planar", "roadmap", "model", "kinematics", "ik", "collision", "planning", "trajectory"],
-    ),
+    ("motion", CORE),
+    ("cli", CORE),
+    ("node", CORE),
 ];
 
 /// Words that only the named places may contain.
@@ -57,7 +74,10 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]").next().unwrap();
-    text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| line.split("//").next().unwrap())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// What follows each `crate::` in `code`, up to two path segments, with `{…}` groups opened.
@@ -80,8 +100,10 @@ fn imports(code: &str) -> Vec<String> {
             }
             found.push(item);
         } else {
-            let path: String =
-                rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':').collect();
+            let path: String = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':')
+                .collect();
             found.push(path);
         }
     }
@@ -113,11 +135,18 @@ fn rooms_import_only_what_the_drawing_allows() {
                     || allowed.iter().any(|allowed| {
                         *allowed == target || import.trim_end_matches("::").starts_with(allowed)
                     });
-                assert!(fine, "{}: `{room}` must not import `crate::{import}`", file.display());
+                assert!(
+                    fine,
+                    "{}: `{room}` must not import `crate::{import}`",
+                    file.display()
+                );
             }
         }
     }
-    assert!(seen > 30, "only {seen} imports were found: the search is broken");
+    assert!(
+        seen > 30,
+        "only {seen} imports were found: the search is broken"
+    );
 }
 
 #[test]
@@ -126,7 +155,10 @@ fn every_folder_is_a_known_room() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         if entry.path().is_dir() && name != "bin" {
-            assert!(ROOMS.iter().any(|(room, _)| *room == name), "{name} is not in the drawing");
+            assert!(
+                ROOMS.iter().any(|(room, _)| *room == name),
+                "{name} is not in the drawing"
+            );
         }
     }
 }
@@ -138,7 +170,12 @@ fn the_core_is_pure() {
         let mut files = Vec::new();
         sources(&root.join(room), &mut files);
         for file in files {
-            let place = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let place = file
+                .strip_prefix(&root)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .replace('\\', "/");
             let code = code(&file);
             for (word, places) in RESERVED {
                 let fine = places.iter().any(|allowed| place.starts_with(allowed));
@@ -150,7 +187,10 @@ fn the_core_is_pure() {
 
 #[test]
 fn the_search_finds_groups_and_paths() {
-    assert_eq!(imports("use crate::{a::{B, C}, d::E}; crate::f::g()"), ["a::", "d::E", "f::g"]);
+    assert_eq!(
+        imports("use crate::{a::{B, C}, d::E}; crate::f::g()"),
+        ["a::", "d::E", "f::g"]
+    );
     assert!(contains_word("let t = Instant::now()", "Instant"));
     assert!(!contains_word("network::x", "k::"));
 }

@@ -10,7 +10,7 @@ use super::posture::{self, linearise};
 use super::pseudo_inverse::Decomposition;
 use super::request::{IkError, IkRequest, IkSolution, IkSolver};
 use super::verify::{self, Outcome};
-use crate::kinematics::{Jacobian, JointFrame};
+use crate::kinematics::Jacobian;
 use crate::model::Chain;
 
 /// See the module's head.

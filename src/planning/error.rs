@@ -1,39 +1,11 @@
 //! Why there is no plan.
 
-use crate::ik::IkError;
+use crate::ik::{IkError, UnknownSolver};
 use crate::kinematics::Pose;
 use crate::planar::WorldError;
-use crate::roadmap::{RouteError, UnknownRoadmap};
-use crate::trajectory::{LimitsError, RetimeError};
+use crate::roadmap::{RoadmapError, RouteError};
 
 use super::JointPath;
-
-/// The kinds of [`PlanError`], for those who answer with a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanErrorKind {
-    /// The request makes no sense.
-    InvalidRequest,
-    /// No road map of that name.
-    UnknownRoadmap,
-    /// The start lies inside an obstacle, or closer to one than the clearance.
-    StartInObstacle,
-    /// The goal lies inside an obstacle, or closer to one than the clearance.
-    GoalInObstacle,
-    /// No way leads around the obstacles.
-    NoRoute,
-    /// A start value is outside of its limits by more than the tolerance.
-    StartOutsideLimits,
-    /// The goal is proven to be out of reach.
-    GoalUnreachable,
-    /// No joint values were found for the goal.
-    GoalNoIk,
-    /// The arm cannot follow the tip's path all the way.
-    PathBroken,
-    /// No timing was found.
-    Timing,
-    /// Time was up.
-    TimedOut,
-}
 
 /// Why the arm cannot follow the tip's path beyond some point.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -93,9 +65,9 @@ pub struct Partial {
     pub joint_path: JointPath,
 }
 
-/// Why there is no plan.
+/// Why there is no path for the arm.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum PlanError {
+pub enum PathError {
     /// There is no goal.
     #[error("there is no goal: send at least one pose")]
     NoGoal,
@@ -148,7 +120,10 @@ pub enum PlanError {
     World(#[from] WorldError),
     /// No road map of that name.
     #[error(transparent)]
-    UnknownRoadmap(#[from] UnknownRoadmap),
+    UnknownRoadmap(#[from] RoadmapError),
+    /// No solver of that name.
+    #[error(transparent)]
+    UnknownSolver(#[from] UnknownSolver),
     /// No route in the plane.
     #[error("no route to goal {goal}: {source}")]
     Route {
@@ -177,20 +152,6 @@ pub enum PlanError {
         /// The part before.
         partial: Box<Partial>,
     },
-    /// The motion limits cannot be used.
-    #[error("motion limits: {0}")]
-    Limits(#[from] LimitsError),
-    /// No timing.
-    #[error("timing: {0}")]
-    Timing(#[from] RetimeError),
-    /// The timed motion would come too close to an obstacle, at the finest sampling.
-    #[error("between its samples the motion comes {missing:.2e} m too close to obstacle \"{obstacle}\"")]
-    TooClose {
-        /// The obstacle.
-        obstacle: String,
-        /// How much is missing \[m\].
-        missing: f64,
-    },
     /// Time is up, or the caller has gone.
     #[error("time was up while {stage}")]
     GaveUp {
@@ -199,41 +160,11 @@ pub enum PlanError {
     },
 }
 
-impl PlanError {
-    /// Which kind of error this is.
-    pub fn kind(&self) -> PlanErrorKind {
-        match self {
-            PlanError::NoGoal
-            | PlanError::WrongSize { .. }
-            | PlanError::StartNotFinite { .. }
-            | PlanError::GoalNotFinite { .. }
-            | PlanError::NotPositive { .. }
-            | PlanError::Limits(_)
-            | PlanError::World(_) => PlanErrorKind::InvalidRequest,
-            PlanError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
-            PlanError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
-            PlanError::Route { source, .. } => match source {
-                RouteError::StartBlocked { .. } => PlanErrorKind::StartInObstacle,
-                RouteError::GoalBlocked { .. } => PlanErrorKind::GoalInObstacle,
-                _ => PlanErrorKind::NoRoute,
-            },
-            PlanError::Goal { source: IkError::Unreachable { .. }, .. } => PlanErrorKind::GoalUnreachable,
-            PlanError::Goal { source: IkError::NotConverged { timed_out: true, .. }, .. } => {
-                PlanErrorKind::TimedOut
-            }
-            PlanError::Goal { source: IkError::NotConverged { .. }, .. } => PlanErrorKind::GoalNoIk,
-            PlanError::Goal { .. } => PlanErrorKind::InvalidRequest,
-            PlanError::PathBroken { cause: BreakCause::GaveUp, .. } => PlanErrorKind::TimedOut,
-            PlanError::PathBroken { .. } => PlanErrorKind::PathBroken,
-            PlanError::Timing(_) | PlanError::TooClose { .. } => PlanErrorKind::Timing,
-            PlanError::GaveUp { .. } => PlanErrorKind::TimedOut,
-        }
-    }
-
+impl PathError {
     /// Which part of the path is possible, 0 to 1.
     pub fn fraction(&self) -> f64 {
         match self {
-            PlanError::PathBroken { fraction, .. } => *fraction,
+            PathError::PathBroken { fraction, .. } => *fraction,
             _ => 0.0,
         }
     }
@@ -241,7 +172,7 @@ impl PlanError {
     /// What was reached, where something was.
     pub fn partial(&self) -> Option<&Partial> {
         match self {
-            PlanError::PathBroken { partial, .. } => Some(partial),
+            PathError::PathBroken { partial, .. } => Some(partial),
             _ => None,
         }
     }

@@ -50,7 +50,9 @@ pub(super) fn follow(
     let mut request = template.clone();
     request.restarts = false;
     request.max_solutions = 1;
-    let Some(mut current) = joints.points.last().cloned() else { return Ok(()) };
+    let Some(mut current) = joints.points.last().cloned() else {
+        return Ok(());
+    };
     let mut reached = 0.0;
     for (sample, &fraction) in fractions.iter().enumerate().skip(1) {
         let step = fraction - reached;
@@ -58,12 +60,21 @@ pub(super) fn follow(
         let mut ahead = vec![fraction];
         while let Some(&next) = ahead.last() {
             if request.give_up.is_some_and(|give_up| give_up()) {
-                return Err(Broken { fraction: reached, cause: BreakCause::GaveUp });
+                return Err(Broken {
+                    fraction: reached,
+                    cause: BreakCause::GaveUp,
+                });
             }
             request.target = path.pose(next);
             let cause = match solver.solve(chain, &request, &current) {
                 Ok(solution) => {
-                    match too_far(chain, path, settings, (reached, &current), (next, &solution.q)) {
+                    match too_far(
+                        chain,
+                        path,
+                        settings,
+                        (reached, &current),
+                        (next, &solution.q),
+                    ) {
                         None => {
                             current = solution.q;
                             reached = next;
@@ -78,7 +89,10 @@ pub(super) fn follow(
                 Err(error) => explain(chain, error),
             };
             if next - reached <= step * FINEST {
-                return Err(Broken { fraction: reached, cause });
+                return Err(Broken {
+                    fraction: reached,
+                    cause,
+                });
             }
             ahead.push(0.5 * (reached + next));
         }
@@ -109,13 +123,19 @@ fn too_far(
     let middle: Vec<f64> = from.iter().zip(to).map(|(a, b)| 0.5 * (a + b)).collect();
     let pose = forward_kinematics(chain, &middle).ok()?;
     let off = residual(&path.pose(0.5 * (from_fraction + to_fraction)), &pose);
-    (off.position > settings.deviation || off.orientation > settings.angle_deviation)
-        .then_some(BreakCause::Deviation { position: off.position, orientation: off.orientation })
+    (off.position > settings.deviation || off.orientation > settings.angle_deviation).then_some(
+        BreakCause::Deviation {
+            position: off.position,
+            orientation: off.orientation,
+        },
+    )
 }
 
 /// Puts the solver's failure into the words of a path: a limit, a singular place, or what it said.
 fn explain(chain: &Chain, error: IkError) -> BreakCause {
-    let IkError::NotConverged { best, .. } = &error else { return BreakCause::Ik(error) };
+    let IkError::NotConverged { best, .. } = &error else {
+        return BreakCause::Ik(error);
+    };
     let (position_error, orientation_error) = (best.position_error, best.orientation_error);
     for (dof, value) in chain.dofs.iter().zip(&best.q) {
         let margin = 1e-6;
@@ -131,9 +151,15 @@ fn explain(chain: &Chain, error: IkError) -> BreakCause {
         }
     }
     if let Ok(matrix) = jacobian(chain, &best.q) {
-        let scale = matrix.column_iter().map(|column| Vector6::from(column).norm()).fold(0.0, f64::max);
+        let scale = matrix
+            .column_iter()
+            .map(|column| Vector6::from(column).norm())
+            .fold(0.0, f64::max);
         if manipulability(&matrix) < 1e-4 * scale {
-            return BreakCause::Singular { position_error, orientation_error };
+            return BreakCause::Singular {
+                position_error,
+                orientation_error,
+            };
         }
     }
     BreakCause::Ik(error)
