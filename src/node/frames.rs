@@ -243,6 +243,7 @@ impl Frames<'_> {
 mod tests {
     use serde_json::Value;
 
+    use super::super::tf_buffer::TfFault;
     use super::*;
     use crate::kinematics::{residual, validated_pose, Pose};
     use crate::node::joint_states::Reported;
@@ -334,11 +335,10 @@ mod tests {
         };
         assert!(matches!(frames.resolve("b"), Err(FrameError::Circle { .. })));
         assert!(matches!(frames.resolve("hut"), Err(FrameError::NotConnected { .. })));
-        // A frame above the base, and one that hangs on a robot's link.
+        // A frame above the base.
+        let mut tf = tf.clone();
         tf.insert("island", "base", Isometry3::translation(0.0, 0.0, 1.0)).unwrap();
         let frames = Frames { tf: Some(&tf), ..frames };
         assert_eq!(frames.resolve("hut").unwrap().pose, Isometry3::translation(0.0, 0.0, -1.0));
     }
-
-    use crate::node::tf_buffer::TfFault;
 }
