@@ -4,10 +4,14 @@
 //! that parses its own arguments and returns a [`CliError`] or what it printed.
 
 mod arm;
+mod chart;
 mod fk;
 mod ik;
 mod ik_batch;
 mod info;
+mod plan;
+mod plan_picture;
+mod scene;
 mod table;
 
 use std::ffi::OsString;
@@ -29,6 +33,7 @@ enum Command {
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
     Info(info::Info),
+    Plan(plan::PlanOptions),
 }
 
 /// Why a command did not do what was asked.
@@ -75,6 +80,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),
         Command::Info(options) => info::run(options),
+        Command::Plan(options) => plan::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

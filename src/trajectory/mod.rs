@@ -7,7 +7,10 @@ mod gate_error;
 mod limits;
 mod message;
 mod polynomial;
+mod profile;
+mod retime;
 mod sampled;
+mod spline;
 
 pub use controller_rules::{
     controller_verdict, Commanded, ControllerParameters, Follower, Rejection,
@@ -20,4 +23,6 @@ pub use gate_error::{Field, GateError, Obstruction};
 pub use limits::{LimitDefaults, LimitsError, MotionLimits};
 pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
 pub use polynomial::{JointState, Segment};
+pub use retime::{TimedPath, TimingError, TimingKnot, SAMPLING_SLACK};
 pub use sampled::{Interpolation, Trajectory, TrajectoryPoint};
+pub use spline::{EndCondition, Spline, SplineError};
