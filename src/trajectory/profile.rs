@@ -265,7 +265,9 @@ impl Profile {
             }
         }
         s.push(self.s[intervals]);
-        let grown = s.len() > self.s.len();
+        if s.len() == self.s.len() {
+            return false;
+        }
         *self = Self {
             x: vec![0.0; s.len()],
             t: vec![0.0; s.len()],
@@ -274,7 +276,7 @@ impl Profile {
             s,
             piece,
         };
-        grown
+        true
     }
 }
 
@@ -283,6 +285,15 @@ impl Profile {
 /// that decided last time; they are tried first. The origin always satisfies all.
 fn largest_x(rows: &[Row], height: f64, cap: f64, active: &mut [usize; 2]) -> f64 {
     const SLACK: f64 = 1.0 + 1e-13;
+    // Rows without a negative part bound x and y by themselves: a small box keeps digits.
+    let (mut cap, mut height) = (cap, height);
+    for &[a, b] in rows {
+        if a >= 0.0 && b >= 0.0 {
+            // `abs`, as 1/−0 would be minus infinity.
+            cap = cap.min(1.0 / a.abs());
+            height = height.min(1.0 / b.abs());
+        }
+    }
     let (mut x, mut y) = (cap, height);
     let first = *active;
     let order = first
@@ -301,7 +312,11 @@ fn largest_x(rows: &[Row], height: f64, cap: f64, active: &mut [usize; 2]) -> f6
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         let mut deciding = k;
         let clip = |slope: f64, room: f64, low: &mut f64, high: &mut f64| {
-            // slope · t ≤ room
+            // slope · t ≤ room, for rows of unit length. A (nearly) parallel line decides nothing:
+            // the current row cuts off what all rows before it allowed, so it is the tighter one.
+            if slope.abs() < 1e-11 {
+                return false;
+            }
             let end = room / slope;
             if slope > 0.0 && end < *high {
                 *high = end;
@@ -323,7 +338,9 @@ fn largest_x(rows: &[Row], height: f64, cap: f64, active: &mut [usize; 2]) -> f6
             .take(place);
         for l in before {
             let Some(&[a, b]) = rows.get(l) else { continue };
-            if clip(a * dx + b * dy, 1.0 - a * px - b * py, &mut low, &mut high) {
+            let length = (a * a + b * b).sqrt();
+            let (slope, room) = ((a * dx + b * dy) / length, (1.0 - a * px - b * py) / length);
+            if clip(slope, room, &mut low, &mut high) {
                 deciding = l;
             }
         }
