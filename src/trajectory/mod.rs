@@ -11,6 +11,7 @@ mod profile;
 mod retime;
 mod sampled;
 mod spline;
+mod stop;
 
 pub use controller_rules::{
     controller_verdict, Commanded, ControllerParameters, Follower, Rejection,
@@ -26,3 +27,4 @@ pub use polynomial::{JointState, Segment};
 pub use retime::{TimedPath, TimingError, TimingKnot, SAMPLING_SLACK};
 pub use sampled::{Interpolation, Trajectory, TrajectoryPoint};
 pub use spline::{EndCondition, Spline, SplineError};
+pub use stop::{stop_trajectory, Stop, StopError};

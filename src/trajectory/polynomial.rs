@@ -179,13 +179,12 @@ fn descend(
         *bound = bound.max(hull);
         return;
     }
-    let (mut left, mut right) = ([0.0; DEGREE + 1], *control);
-    left[0] = right[0];
-    for level in 1..=degree {
+    let (mut left, mut right) = (*control, *control);
+    for (level, slot) in left.iter_mut().enumerate().take(degree + 1).skip(1) {
         for i in 0..=(degree - level) {
             right[i] = 0.5 * (right[i] + right[i + 1]);
         }
-        left[level] = right[0];
+        *slot = right[0];
     }
     descend(&left, degree, tolerance, depth - 1, reached, bound);
     descend(&right, degree, tolerance, depth - 1, reached, bound);

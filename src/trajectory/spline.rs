@@ -182,6 +182,15 @@ impl Spline {
     pub fn evaluate(&self, piece: usize, joint: usize, s: f64) -> [f64; 3] {
         let u = s - self.knots.get(piece).copied().unwrap_or(0.0);
         let [c0, c1, c2, c3] = self.cubic(piece, joint);
+        // Points are met to the last digit, so that a goal on a limit is not beyond it.
+        if self.knots.get(piece + 1) == Some(&s) {
+            let end = (piece + 1) * self.dof + joint;
+            return [
+                self.values.get(end).copied().unwrap_or(c0),
+                (3.0 * c3 * u + 2.0 * c2) * u + c1,
+                6.0 * c3 * u + 2.0 * c2,
+            ];
+        }
         [
             ((c3 * u + c2) * u + c1) * u + c0,
             (3.0 * c3 * u + 2.0 * c2) * u + c1,
