@@ -1,13 +1,27 @@
 //! The ROS 2 node: converts, calls the core, and converts back.
 
 mod codes;
+mod context;
 mod convert;
 mod declared;
+mod description;
 mod frames;
+mod ik_request;
+mod inputs;
 mod joint_states;
 mod model_source;
 mod obstacles;
+mod outputs;
+mod parameter_server;
 mod parameters;
+mod run;
+mod shutdown;
+mod solve_ik;
+mod status;
+mod tasks;
 #[cfg(test)]
 mod test_data;
 mod tf_buffer;
+
+pub use run::{run, NodeError};
+pub use shutdown::Shutdown;

@@ -439,16 +439,18 @@ impl Parameters {
         Ok(())
     }
 
-    /// The preferred posture for `chain`: the parameter's where it fits (it is for the whole arm),
+    /// The preferred posture for `chain`, joint by joint from that of the arm: the parameter's,
     /// else the middle of the limits.
-    pub fn posture(&self, chain: &Chain) -> Posture {
-        let fitting = |list: &[f64], other: Vec<f64>| {
-            if list.len() == other.len() { list.to_vec() } else { other }
+    pub fn posture(&self, arm: &Chain, chain: &Chain) -> Posture {
+        let of_arm = |list: &[f64], name: &str| {
+            arm.dof_index(name).and_then(|index| list.get(index).copied())
         };
-        Posture {
-            values: fitting(&self.ik.preferred_posture, chain.middle()),
-            weights: fitting(&self.ik.posture_weights, vec![1.0; chain.dof()]),
-        }
+        let values = chain.dofs.iter().map(|dof| {
+            of_arm(&self.ik.preferred_posture, &dof.name).unwrap_or_else(|| dof.middle())
+        });
+        let weights =
+            chain.dofs.iter().map(|dof| of_arm(&self.ik.posture_weights, &dof.name).unwrap_or(1.0));
+        Posture { values: values.collect(), weights: weights.collect() }
     }
 
     /// The motion limits of the arm, not yet scaled.

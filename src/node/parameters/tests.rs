@@ -140,8 +140,8 @@ fn lists_over_joints_must_fit_the_arm() {
     values.insert("trajectory.max_acceleration", ParameterValue::DoubleArray(vec![4.0, 5.0]));
     let mut parameters = Parameters::new(&values);
     assert_eq!(parameters.check_lengths(&chain), Ok(()));
-    assert_eq!(parameters.posture(&chain).values, [0.5, 0.25]);
-    assert_eq!(parameters.posture(&chain).weights, [1.0, 1.0]);
+    assert_eq!(parameters.posture(&chain, &chain).values, [0.5, 0.25]);
+    assert_eq!(parameters.posture(&chain, &chain).weights, [1.0, 1.0]);
     assert_eq!(parameters.motion_limits(&chain).unwrap().acceleration(), [4.0, 5.0]);
     parameters.ik.posture_weights = vec![1.0];
     let text = parameters.check_lengths(&chain).unwrap_err().to_string();
