@@ -22,6 +22,7 @@ pub mod cli;
 pub mod ik;
 pub mod kinematics;
 pub mod model;
+pub mod motion;
 #[cfg(feature = "ros")]
 pub mod node;
 pub mod planar;

@@ -143,6 +143,16 @@ pub enum IkError {
         /// The nearest that was found, where a solver looked.
         best: Option<Box<Attempt>>,
     },
+    /// No configuration gets there: all axes of rotation are parallel, and the tip stays in its plane.
+    #[error("the target is out of reach: all axes of the arm are parallel, and the target is {position:.4} m off the plane in which the tip can move and tilted by {orientation:.4} rad against it")]
+    OffMotionPlane {
+        /// Least distance \[m\] that remains whatever the joint values.
+        position: f64,
+        /// Least angle \[rad\] that remains.
+        orientation: f64,
+        /// The nearest that was found, where a solver looked.
+        best: Option<Box<Attempt>>,
+    },
     /// The iteration or time budget is used up; the best try is there to judge.
     #[error("{solver} did not converge{}: its best try is {:.3e} m and {:.3e} rad off after {} iterations{}", if *timed_out { " in time" } else { "" }, best.position_error, best.orientation_error, best.iterations, if *refused > 0 { format!(" ({refused} answers were refused by the collision check)") } else { String::new() })]
     NotConverged {
@@ -176,6 +186,30 @@ pub enum IkError {
     /// The request makes no sense.
     #[error("invalid request: {0}")]
     Invalid(#[from] InvalidRequest),
+}
+
+impl IkError {
+    /// Whether it is proven that no configuration reaches the target.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(
+            self,
+            IkError::Unreachable { .. } | IkError::OffMotionPlane { .. }
+        )
+    }
+
+    /// The nearest that was found, where a solver looked: inside the limits, not within the
+    /// tolerances (or refused by the caller's `accept`).
+    pub fn best(&self) -> Option<&Attempt> {
+        match self {
+            IkError::Unreachable { best, .. } | IkError::OffMotionPlane { best, .. } => {
+                best.as_deref()
+            }
+            IkError::NotConverged { best, .. } => Some(best),
+            IkError::UnsupportedChain { .. } | IkError::WrongSize { .. } | IkError::Invalid(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// A method of inverse kinematics. Implementations are pure: no clock, no randomness, no state.
