@@ -8,8 +8,8 @@ use super::parameters::ParameterError;
 use crate::ik::{IkError, SeedError, UnknownSolver};
 use crate::kinematics::PoseError;
 use crate::model::ChainError;
+use crate::motion::{PlanError, PlanErrorKind};
 use crate::planning::{BreakCause, PathError};
-use crate::roadmap::RouteError;
 use crate::trajectory::{GateError, LimitsError};
 
 /// The codes of `arm_planner_msgs/ErrorCode`, see there for their meaning.
@@ -201,36 +201,28 @@ impl From<GateError> for Failure {
     }
 }
 
-impl From<&PathError> for Failure {
-    fn from(error: &PathError) -> Self {
-        let code = match error {
-            PathError::StartOutsideLimits { .. } => Code::StartStateInvalid,
-            PathError::UnknownRoadmap(_) => Code::UnknownRoadmap,
-            PathError::UnknownSolver(_) => Code::UnknownSolver,
-            PathError::Route { source, .. } => route_code(source),
-            PathError::Goal { source, .. } => ik_code(source),
-            PathError::PathBroken { cause, .. } => match cause {
-                BreakCause::JointJump { .. } => Code::JointJump,
-                BreakCause::GaveUp => Code::TimedOut,
+impl From<&PlanError> for Failure {
+    fn from(error: &PlanError) -> Self {
+        let code = match error.kind() {
+            PlanErrorKind::InvalidRequest => Code::InvalidRequest,
+            PlanErrorKind::UnknownRoadmap => Code::UnknownRoadmap,
+            PlanErrorKind::UnknownSolver => Code::UnknownSolver,
+            PlanErrorKind::StartInObstacle => Code::StartStateInCollision,
+            PlanErrorKind::GoalInObstacle => Code::GoalInCollision,
+            PlanErrorKind::NoRoute => Code::NoPath,
+            PlanErrorKind::StartOutsideLimits => Code::StartStateInvalid,
+            PlanErrorKind::GoalUnreachable => Code::Unreachable,
+            PlanErrorKind::GoalNoIk => Code::NoIkSolution,
+            PlanErrorKind::PathBroken => match error {
+                PlanError::Path(PathError::PathBroken { cause: BreakCause::JointJump { .. }, .. }) => {
+                    Code::JointJump
+                }
                 _ => Code::PlanningFailed,
             },
-            _ => Code::InvalidRequest,
+            PlanErrorKind::Timing => Code::InvalidMotionPlan,
+            PlanErrorKind::TimedOut => Code::TimedOut,
         };
         Failure::new(code, error.to_string())
-    }
-}
-
-fn route_code(error: &RouteError) -> Code {
-    use crate::roadmap::End;
-    match error {
-        RouteError::InvalidPoint { .. } => Code::InvalidRequest,
-        RouteError::InObstacle { end, .. }
-        | RouteError::TooClose { end, .. }
-        | RouteError::OutsideBoundary { end, .. } => match end {
-            End::Start => Code::StartStateInCollision,
-            End::Goal => Code::GoalInCollision,
-        },
-        RouteError::NoPath { .. } => Code::NoPath,
     }
 }
 
@@ -269,7 +261,11 @@ mod tests {
         assert!(failure.message.starts_with("goal: frame \"tool\" moves"), "{failure}");
         let unreachable = IkError::Unreachable { distance: 3.0, reach: 1.0, best: None };
         assert_eq!(Failure::from(&unreachable).code, Code::Unreachable);
-        let path = PathError::Goal { goal: 1, source: unreachable };
+        let path = PlanError::Path(PathError::Goal { goal: 1, source: unreachable });
         assert_eq!(Failure::from(&path).code, Code::Unreachable);
+        let cause = BreakCause::JointJump { joint: "wrist".into(), step: 2.0, allowed: 0.2 };
+        let broken =
+            PathError::PathBroken { goal: 1, fraction: 0.5, cause, partial: Box::default() };
+        assert_eq!(Failure::from(&PlanError::Path(broken)).code, Code::JointJump);
     }
 }

@@ -9,9 +9,11 @@ use r2r::{builtin_interfaces, geometry_msgs};
 
 use super::codes::{Code, Failure};
 use super::convert;
+use super::drawing::Drawing;
 use super::frames::Frames;
 use super::joint_states::{ChainState, JointStates, StateError};
 use super::model_source::Robot;
+use super::mover::Mover;
 use super::obstacles::ObstacleSet;
 use super::outputs::Outputs;
 use super::parameters::{Parameters, Values};
@@ -82,6 +84,12 @@ pub struct Shared {
     pub obstacles: Snapshot<ObstacleSet>,
     /// Publishers.
     pub outputs: Outputs,
+    /// The way to the controller.
+    pub mover: Mover,
+    /// What is drawn.
+    pub drawing: Drawing,
+    /// Counts goals.
+    pub goals: Counter,
     /// The end.
     pub shutdown: Shutdown,
     reports: Counter,
@@ -113,6 +121,9 @@ impl Shared {
             tf: Snapshot::new(TfBuffer::default()),
             obstacles: Snapshot::new(ObstacleSet::default()),
             outputs,
+            mover: Mover::default(),
+            drawing: Drawing::default(),
+            goals: Counter::default(),
             shutdown,
             reports: Counter::default(),
             said: Mutex::new(HashMap::new()),

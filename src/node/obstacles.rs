@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use nalgebra::{Isometry3, Point2, Point3, Vector3};
+use r2r::arm_planner_msgs::msg::PolygonObstacle;
+use r2r::geometry_msgs;
 
 use super::codes::{Code, Failure};
 use super::frames::{FrameError, Frames};
@@ -116,6 +118,37 @@ impl From<&ObstacleError> for Failure {
         };
         Failure::new(code, error.to_string())
     }
+}
+
+/// One failure for everything that is wrong with a message.
+pub fn failure(errors: &[ObstacleError]) -> Failure {
+    let code = errors.first().map_or(Code::InvalidObstacle, |error| Failure::from(error).code);
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Failure::new(code, texts.join("; "))
+}
+
+/// An obstacle from a message; `frame` is taken where its own is empty.
+pub fn sent_from(message: &PolygonObstacle, frame: &str) -> Sent {
+    let own = &message.header.frame_id;
+    let operation = match message.operation {
+        operation if operation == PolygonObstacle::ADD as u8 => Operation::Add,
+        operation if operation == PolygonObstacle::REMOVE as u8 => Operation::Remove,
+        other => Operation::Unknown(other),
+    };
+    Sent {
+        id: message.id.clone(),
+        frame: if own.is_empty() { frame.to_owned() } else { own.clone() },
+        operation,
+        corners: corners_from(&message.polygon),
+        min_height: message.min_height,
+        max_height: message.max_height,
+    }
+}
+
+/// The corners of a polygon message.
+pub fn corners_from(polygon: &geometry_msgs::msg::Polygon) -> Vec<Point2<f64>> {
+    let corner = |p: &geometry_msgs::msg::Point32| Point2::new(f64::from(p.x), f64::from(p.y));
+    polygon.points.iter().map(corner).collect()
 }
 
 /// What became of a change.

@@ -13,15 +13,35 @@ use super::inputs::{Inputs, Requests};
 use super::joint_states::Reported;
 use super::run::Tasks;
 use super::shutdown::Cancel;
-use super::{description, solve_ik};
+use super::{description, goals, markers, mock, obstacle_changes, solve_ik, tracking};
 
 /// Starts them all.
 pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
     let share = || Arc::clone(shared);
     tasks.spawn("joint_states", joint_states(share(), inputs.joint_states));
-    match inputs.robot_description {
-        Some(stream) => tasks.spawn("robot_description", description::follow(share(), stream)),
-        None => {}
+    if let Some(stream) = inputs.robot_description {
+        tasks.spawn("robot_description", description::follow(share(), stream));
+    }
+    #[cfg(has_tf2_msgs)]
+    {
+        tasks.spawn("tf", tf(share(), inputs.tf));
+        tasks.spawn("tf_static", tf(share(), inputs.tf_static));
+    }
+    let (sender, changes) = tokio::sync::mpsc::unbounded_channel();
+    let polygons = inputs.obstacle_polygon.map(obstacle_changes::Change::Polygon).boxed();
+    let arrays = inputs.obstacles.map(obstacle_changes::Change::Array).boxed();
+    let clearing = inputs.clear_obstacles.map(obstacle_changes::Change::Clear).boxed();
+    tasks.spawn("obstacles", queue(arrays, sender.clone()));
+    tasks.spawn("obstacle_polygon", queue(polygons, sender.clone()));
+    tasks.spawn("clear_obstacles", queue(clearing, sender));
+    tasks.spawn("obstacle changes", obstacle_changes::apply(share(), changes));
+    tasks.spawn("goals", goals::goals(share(), inputs.goal_pose, inputs.goal_poses));
+    tasks.spawn("plan_path", goals::plan_path(share(), inputs.plan_path));
+    tasks.spawn("stop", goals::stop(share(), inputs.stop));
+    tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
+    tasks.spawn("markers", markers::publish(share()));
+    if let Some(trajectories) = inputs.mock_trajectory {
+        tasks.spawn("mock controller", mock::control(share(), trajectories));
     }
     tasks.spawn(
         "solve_ik",
@@ -32,6 +52,38 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
             solve_ik::failed,
         ),
     );
+}
+
+/// Passes on what comes in as fast as it comes in.
+async fn queue<T>(mut stream: BoxStream<'static, T>, sender: tokio::sync::mpsc::UnboundedSender<T>) {
+    while let Some(item) = stream.next().await {
+        if sender.send(item).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(has_tf2_msgs)]
+async fn tf(shared: Arc<Shared>, mut messages: BoxStream<'static, r2r::tf2_msgs::msg::TFMessage>) {
+    while let Some(message) = messages.next().await {
+        let mut faults = Vec::new();
+        shared.tf.change(|tf| {
+            for sent in &message.transforms {
+                let (parent, child) = (&sent.header.frame_id, &sent.child_frame_id);
+                match super::convert::transform_from(&sent.transform) {
+                    Ok(pose) => {
+                        if let Err(fault) = tf.insert(parent, child, pose) {
+                            faults.push(fault.to_string());
+                        }
+                    }
+                    Err(error) => faults.push(format!("TF from \"{parent}\" to \"{child}\": {error}; ignored")),
+                }
+            }
+        });
+        for fault in faults {
+            shared.warn_now_and_then(&fault);
+        }
+    }
 }
 
 async fn joint_states(
@@ -57,7 +109,7 @@ async fn joint_states(
 }
 
 /// How many requests of one service are computed at a time.
-fn at_a_time() -> usize {
+pub fn at_a_time() -> usize {
     std::thread::available_parallelism().map_or(2, std::num::NonZero::get).max(2)
 }
 
