@@ -52,18 +52,32 @@ fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
     let mut obstacles = Vec::new();
     for (index, entry) in scene.obstacles.into_iter().enumerate() {
         let named = match entry {
-            Entry::Corners(polygon) => Named { id: None, polygon, min_height: None, max_height: None },
+            Entry::Corners(polygon) => Named {
+                id: None,
+                polygon,
+                min_height: None,
+                max_height: None,
+            },
             Entry::Named(named) => named,
         };
         let id = named.id.unwrap_or_else(|| index.to_string());
-        let (low, high) =
-            (named.min_height.unwrap_or(f64::NEG_INFINITY), named.max_height.unwrap_or(f64::INFINITY));
+        let (low, high) = (
+            named.min_height.unwrap_or(f64::NEG_INFINITY),
+            named.max_height.unwrap_or(f64::INFINITY),
+        );
         if low.is_nan() || high.is_nan() || low > high {
-            return Err(format!("obstacle \"{id}\": min_height {low} is above max_height {high}"));
+            return Err(format!(
+                "obstacle \"{id}\": min_height {low} is above max_height {high}"
+            ));
         }
-        let points: Vec<Point2<f64>> = named.polygon.iter().map(|p| Point2::new(p[0], p[1])).collect();
-        let (polygons, repairs) = PlanarObstacle::from_ring(&id, &points, &PolygonOptions::default())
-            .map_err(|error| error.to_string())?;
+        let points: Vec<Point2<f64>> = named
+            .polygon
+            .iter()
+            .map(|p| Point2::new(p[0], p[1]))
+            .collect();
+        let (polygons, repairs) =
+            PlanarObstacle::from_ring(&id, &points, &PolygonOptions::default())
+                .map_err(|error| error.to_string())?;
         for repair in repairs {
             eprintln!("arm-planner: obstacle \"{id}\": {repair}");
         }
@@ -88,7 +102,10 @@ mod tests {
         let obstacles = parse_obstacles(text).unwrap();
         assert_eq!(obstacles[0].id, "0");
         assert_eq!(obstacles[0].max_height, f64::INFINITY);
-        assert_eq!((obstacles[1].id.as_str(), obstacles[1].max_height), ("box", 0.5));
+        assert_eq!(
+            (obstacles[1].id.as_str(), obstacles[1].max_height),
+            ("box", 0.5)
+        );
         assert_eq!(obstacles[1].min_height, f64::NEG_INFINITY);
     }
 

@@ -341,7 +341,7 @@ fn route(
     let options = WorldOptions {
         clearance: settings.clearance,
         join: Join::Round {
-            arc_tolerance: settings.arc_tolerance,
+            arc_tolerance: Some(settings.arc_tolerance),
         },
         contact: settings.contact,
         snap_tolerance: SNAP,
