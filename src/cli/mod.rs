@@ -8,6 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod inflate;
+mod path;
+mod path_batch;
+mod scene;
+pub mod svg;
+
 /// Inverse kinematics and obstacle-avoiding motion for any robot arm.
 #[derive(Debug, Parser)]
 #[command(name = "arm-planner", version)]
@@ -17,7 +23,11 @@ struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Path(path::Path),
+    PathBatch(path_batch::PathBatch),
+    Inflate(inflate::Inflate),
+}
 
 /// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +68,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let outcome: Result<(), CliError> = match arguments.command {};
+    let outcome: Result<(), CliError> = match arguments.command {
+        Command::Path(command) => command.run(),
+        Command::PathBatch(command) => command.run(),
+        Command::Inflate(command) => command.run(),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
