@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::arm::{write_text, ArmOptions, JointValues, Numbers};
-use super::{plan_picture, scene, table, CliError};
+use super::scene::ContactArgument;
+use super::{plan_picture, plan_scene, table, CliError};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, validated_pose, Pose};
 use crate::model::Chain;
 use crate::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planar::Contact;
 use crate::planning::{PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits};
 
@@ -38,9 +38,9 @@ pub(super) struct PlanOptions {
     /// Road map.
     #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
     roadmap: String,
-    /// Whether obstacles that touch can be slipped between: blocked or passable.
-    #[arg(long, value_name = "RULE", default_value = "blocked")]
-    contact: String,
+    /// Whether obstacles that touch can be slipped between.
+    #[arg(long, value_enum, default_value = "blocked")]
+    contact: ContactArgument,
     /// Solver for the goals.
     #[arg(long, value_name = "NAME", default_value = "")]
     solver: String,
@@ -103,7 +103,7 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let obstacles = options
         .scene
         .as_deref()
-        .map(scene::read_obstacles)
+        .map(plan_scene::read_obstacles)
         .transpose()?
         .unwrap_or_default();
     let goals = goals(options, &chain, &start)?;
@@ -186,15 +186,6 @@ fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose
 }
 
 fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliError> {
-    let contact = match options.contact.as_str() {
-        "blocked" => Contact::Blocked,
-        "passable" => Contact::Passable,
-        other => {
-            return Err(CliError::BadInput(format!(
-                "--contact {other}: use blocked or passable"
-            )));
-        }
-    };
     let defaults = LimitDefaults {
         velocity: options.default_max_velocity,
         acceleration: options.max_acceleration,
@@ -207,7 +198,7 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
         path: PathSettings {
             clearance: options.clearance,
             roadmap: options.roadmap.clone(),
-            contact,
+            contact: options.contact.into(),
             ..PathSettings::default()
         },
         limits,

@@ -178,7 +178,10 @@ impl TipPath {
     /// The path's shadow as a polyline, arcs by chords that leave them by a share of 10⁻⁵ of their
     /// radius, inwards.
     pub fn shadow(&self) -> Vec<Point2<f64>> {
-        let mut points = vec![Point2::new(self.start.translation.x, self.start.translation.y)];
+        let mut points = vec![Point2::new(
+            self.start.translation.x,
+            self.start.translation.y,
+        )];
         for piece in &self.pieces {
             let count = match piece {
                 Piece::Line { .. } => 1,
