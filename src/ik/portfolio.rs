@@ -11,7 +11,7 @@
 
 use super::lm::{self, Budget, Descend};
 use super::reach;
-use super::request::{Attempt, IkError, IkRequest, IkSolution, IkSolver};
+use super::request::{Attempt, BeyondLimit, IkError, IkRequest, IkSolution, IkSolver};
 use super::restart;
 use super::verify::{self, Outcome, Verdict};
 use super::{damped_svd, fabrik, winding};
@@ -47,8 +47,7 @@ impl IkSolver for Portfolio {
     ) -> Result<IkSolution, IkError> {
         let mut search = Search::new(chain, request, seed, 1)?;
         search.run();
-        let (found, failure) = search.end();
-        found.into_iter().next().ok_or(failure)
+        search.found.pop().ok_or_else(|| search.failure())
     }
 
     /// Distinct answers by the Euclidean distance of joint values (radians and metres alike)
@@ -62,10 +61,14 @@ impl IkSolver for Portfolio {
         let mut search = Search::new(chain, request, seed, request.max_solutions)?;
         search.run();
         search.add_windings();
-        let (mut found, failure) = search.end();
-        if found.is_empty() {
-            return Err(failure);
+        if search.found.is_empty() {
+            return Err(search.failure());
         }
+        let seed = &search.seed;
+        let mut found = search.found;
+        found.sort_by(|a, b| {
+            winding::distance(&a.q, seed).total_cmp(&winding::distance(&b.q, seed))
+        });
         found.truncate(request.max_solutions);
         Ok(found)
     }
@@ -247,19 +250,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The answers, nearest to the seed first, and the error if there is none.
-    fn end(mut self) -> (Vec<IkSolution>, IkError) {
-        let seed = &self.seed;
-        self.found.sort_by(|a, b| {
-            winding::distance(&a.q, seed).total_cmp(&winding::distance(&b.q, seed))
-        });
+    /// Why there is no answer.
+    fn failure(&self) -> IkError {
         let refused = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
-        let mut best = match self.best {
-            Some((_, best)) => best,
+        let mut best = match &self.best {
+            Some((_, best)) => best.clone(),
             None => verify::judge(self.chain, self.request, self.seed.clone(), 0, NAME).0,
         };
         best.iterations = self.iterations;
-        let failure = verify::failure(
+        let mut failure = verify::failure(
             self.chain,
             self.request,
             best,
@@ -267,6 +266,48 @@ impl<'a> Search<'a> {
             self.timed_out,
             refused,
         );
-        (self.found, failure)
+        if let IkError::NotConverged {
+            timed_out: false,
+            refused: 0,
+            beyond_limits,
+            best,
+            ..
+        } = &mut failure
+        {
+            *beyond_limits = beyond(self.chain, self.request, &best.q);
+        }
+        failure
     }
+}
+
+/// The joints that leave their limits on the way from `q` to the target if nothing holds them.
+fn beyond(chain: &Chain, request: &IkRequest<'_>, q: &[f64]) -> Vec<BeyondLimit> {
+    let mut free = chain.clone();
+    for dof in &mut free.dofs {
+        dof.lower = f64::NEG_INFINITY;
+        dof.upper = f64::INFINITY;
+    }
+    let mut needed = q.to_vec();
+    let converged = lm::prepare(&free, request).is_some_and(|mut descent| {
+        descent
+            .descend(&mut needed, &Budget::of(request, false))
+            .converged
+    });
+    if !converged {
+        return Vec::new();
+    }
+    winding::to_nearest(chain, q, &mut needed);
+    let outside = chain
+        .dofs
+        .iter()
+        .zip(&needed)
+        .filter(|(dof, value)| !dof.contains(**value));
+    outside
+        .map(|(dof, &needed)| BeyondLimit {
+            joint: dof.name.clone(),
+            needed,
+            lower: dof.lower,
+            upper: dof.upper,
+        })
+        .collect()
 }
