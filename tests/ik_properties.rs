@@ -160,7 +160,7 @@ fn transpose_and_coordinate_descent_converge_given_time() {
             let mut request = IkRequest::new(pose_of(&chain, &truth));
             request.tolerances.position = 1e-4;
             request.tolerances.orientation = 1e-4;
-            request.max_iterations = 20_000;
+            request.max_iterations = 400;
             let seed: Vec<f64> = chain
                 .dofs
                 .iter()

@@ -34,6 +34,13 @@ const RESTARTS_FOR_SEVERAL: u32 = 300;
 const SAME_ISOLATED: f64 = 1e-3;
 const SAME_REDUNDANT: f64 = 0.1;
 
+/// Task error \[m, rad\] below which a seed counts as close to the target.
+const NEAR: f64 = 0.4;
+/// A joint that moves by more although the seed is close has jumped \[rad, m\].
+const JUMP: f64 = 0.25;
+/// Largest joint step where an answer nearby is looked for \[rad, m\].
+const SMALL_STEP: f64 = 0.03;
+
 impl IkSolver for Portfolio {
     fn name(&self) -> &'static str {
         NAME
@@ -128,6 +135,7 @@ impl<'a> Search<'a> {
         let restarts = self.request.restarts && reachable;
         if let Some(mut descent) = prepared {
             self.descend(descent.as_mut(), self.seed.clone(), !restarts);
+            self.look_nearby(descent.as_mut());
             if restarts {
                 let most = if self.wanted > 1 {
                     RESTARTS_FOR_SEVERAL
@@ -158,6 +166,47 @@ impl<'a> Search<'a> {
         };
         let outcome = fabrik::descend(self.chain, self.request, &start);
         self.take(outcome, "fabrik");
+    }
+
+    /// A seed close to the target deserves an answer close to the seed: where the first descent
+    /// has jumped (near a singular pose it may), small, strongly damped steps are tried, too.
+    fn look_nearby(&mut self, descent: &mut dyn Descend) {
+        let Some(first) = self.found.first() else {
+            return;
+        };
+        let jump = |q: &[f64]| {
+            let moves = q.iter().zip(&self.seed).map(|(to, from)| (to - from).abs());
+            moves.fold(0.0, f64::max)
+        };
+        let moved = jump(&first.q);
+        if moved <= JUMP || descent.squared_error(&self.seed) > NEAR * NEAR {
+            return;
+        }
+        for damping in [3.0, 100.0] {
+            let mut q = self.seed.clone();
+            let budget = Budget {
+                max_step: self.request.max_step.min(SMALL_STEP),
+                damping,
+                ..Budget::of(self.request, false)
+            };
+            let end = descent.descend(&mut q, &budget);
+            self.iterations = self.iterations.saturating_add(end.iterations);
+            if !end.converged || jump(&q) >= moved {
+                continue;
+            }
+            let outcome = Outcome {
+                q,
+                iterations: self.iterations,
+                timed_out: false,
+            };
+            let (nearer, verdict) =
+                verify::finish(self.chain, self.request, &self.seed, outcome, DESCENT_NAME);
+            if verdict == Verdict::Accepted {
+                self.found.clear();
+                self.found.push(nearer);
+                return;
+            }
+        }
     }
 
     fn descend(&mut self, descent: &mut dyn Descend, mut q: Vec<f64>, patient: bool) {

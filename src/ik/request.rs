@@ -30,6 +30,9 @@ pub struct Posture {
     pub weights: Vec<f64>,
 }
 
+/// A condition on answers, see [`IkRequest::accept`].
+pub type Accept<'a> = dyn Fn(&[f64]) -> bool + Sync + 'a;
+
 /// One question to a solver. Plain data: the same request and seed give the same answer,
 /// bit for bit, unless `give_up` says stop.
 #[derive(Clone)]
@@ -40,7 +43,8 @@ pub struct IkRequest<'a> {
     pub goal: Goal,
     /// How exact the answer must be.
     pub tolerances: Tolerances,
-    /// Iterations that one descent of an iterative solver may take.
+    /// Iterations that one descent of an iterative solver may take; solvers whose steps are
+    /// cheaper and do less (`jacobian_transpose`, `ccd`) take more of them, see there.
     pub max_iterations: u32,
     /// Largest step of one joint in one iteration \[rad or m\].
     pub max_step: f64,
@@ -53,7 +57,7 @@ pub struct IkRequest<'a> {
     /// Asked now and then by iterative solvers: true means time is up or the caller has gone.
     pub give_up: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// A further condition on answers, e.g. freedom from collision; an answer it refuses is not one.
-    pub accept: Option<&'a (dyn Fn(&[f64]) -> bool + Sync)>,
+    pub accept: Option<&'a Accept<'a>>,
 }
 
 impl IkRequest<'_> {
