@@ -3,6 +3,13 @@
 //! Exit codes: 0 done, 1 no solution, 2 bad input. Each command is one file
 //! that parses its own arguments and returns a [`CliError`] or what it printed.
 
+mod arm;
+mod fk;
+mod ik;
+mod ik_batch;
+mod info;
+mod table;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -17,7 +24,12 @@ struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Fk(fk::Fk),
+    Ik(ik::Ik),
+    IkBatch(ik_batch::IkBatch),
+    Info(info::Info),
+}
 
 /// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +70,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let outcome: Result<(), CliError> = match arguments.command {};
+    let outcome: Result<(), CliError> = match &arguments.command {
+        Command::Fk(options) => fk::run(options),
+        Command::Ik(options) => ik::run(options),
+        Command::IkBatch(options) => ik_batch::run(options),
+        Command::Info(options) => info::run(options),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,7 +1,48 @@
 //! Inverse kinematics: one trait, one file a solver, and the portfolio that orders them.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `request` | what is asked and answered: requests, solutions, errors, the trait |
+//! | `registry` | solvers by name |
+//! | `portfolio` | the default order: seed, descents, restarts, FABRIK |
+//! | `lm`, `kernel` | Levenberg–Marquardt on arrays of fixed size, the fast inner loop |
+//! | `damped_svd`, `pseudo_inverse` | damped pseudo-inverse with column rule and null-space posture |
+//! | `jacobian_transpose` | steepest descent with the optimal step length |
+//! | `ccd`, `fabrik`, `one_joint` | one joint at a time by its analytic minimum |
+//! | `posture` | the pull towards a preferred posture in the null space |
+//! | `reach` | proofs that a target is out of reach |
+//! | `restart` | where to start again |
+//! | `seed` | seeds by joint names |
+//! | `winding` | full turns |
+//! | `verify` | the check that every request and every answer passes |
 
+mod ccd;
+mod damped_svd;
+mod fabrik;
+mod jacobian_transpose;
+mod kernel;
+mod lm;
+mod one_joint;
+mod portfolio;
+mod posture;
+mod pseudo_inverse;
+mod reach;
+mod registry;
 mod request;
+mod restart;
+mod seed;
+mod verify;
+mod winding;
 
+pub use ccd::CyclicCoordinateDescent;
+pub use damped_svd::DampedSvd;
+pub use fabrik::Fabrik;
+pub use jacobian_transpose::JacobianTranspose;
+pub use lm::LevenbergMarquardt;
+pub use portfolio::Portfolio;
+pub use registry::{solver, solver_names, UnknownSolver};
 pub use request::{
-    Attempt, Goal, IkError, IkRequest, IkSolution, IkSolver, InvalidRequest, Posture, Tolerances,
+    Accept, Attempt, BeyondLimit, Goal, IkError, IkRequest, IkSolution, IkSolver, InvalidRequest,
+    Posture, Tolerances,
 };
+pub use seed::{seed_from_names, SeedError, SeedWarning};

@@ -241,7 +241,15 @@ pub enum ModelWarning {
         /// What was done about it.
         what: &'static str,
     },
-    /// An `<inertial>`, material or shape that is incomplete and not needed.
+    /// A `<mimic>` in a joint that has no value of its own.
+    #[error("joint \"{joint}\" is {kind} and cannot follow another; its <mimic> is ignored")]
+    ImmovableFollower {
+        /// The joint.
+        joint: String,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// A shape that is incomplete, or a second element where one is allowed.
     #[error("line {line}: {element} is {problem}; ignored")]
     Ignored {
         /// Line, from 1.

@@ -2,7 +2,7 @@
 
 use nalgebra::{Isometry3, Unit, Vector3};
 
-use super::{Chain, ChainError, ModelWarning};
+use super::{Chain, ChainError, ModelError, ModelWarning};
 
 /// The kinds of joints that URDF knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,9 +142,33 @@ pub struct RobotModel {
     pub root: usize,
     /// What was forgiven while reading.
     pub warnings: Vec<ModelWarning>,
+    pub(super) urdf: String,
 }
 
 impl RobotModel {
+    /// Reads a URDF text.
+    ///
+    /// # Errors
+    /// See [`ModelError`]; what is merely odd ends in [`RobotModel::warnings`].
+    pub fn from_urdf(text: &str) -> Result<RobotModel, ModelError> {
+        super::read::read(text)
+    }
+
+    /// The description as it was understood: links, joints and shapes alone, every number
+    /// present, prefixes and unknown elements gone.
+    pub fn cleaned_urdf(&self) -> &str {
+        &self.urdf
+    }
+
+    /// Names of the links that have no children, in file order.
+    pub fn leaf_links(&self) -> Vec<&str> {
+        let leaves = self
+            .links
+            .iter()
+            .filter(|link| link.child_joints.is_empty());
+        leaves.map(|link| link.name.as_str()).collect()
+    }
+
     /// Index of the link called `name`.
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)

@@ -1,0 +1,362 @@
+//! The default order of solvers: the seed first, then restarts, then FABRIK.
+//!
+//! 1. Levenberg–Marquardt from the seed.
+//! 2. Levenberg–Marquardt from a fixed sequence of configurations (unless restarts are
+//!    forbidden). These descents give up early: another start is cheaper than a slow one.
+//! 3. The damped pseudo-inverse from the seed, which takes another way through singular poses.
+//! 4. FABRIK from the best try, polished.
+//!
+//! A target that is proven out of reach is only approached as near as one descent comes. When
+//! nothing converges the best try of all is reported.
+
+use super::lm::{self, Budget, Descend};
+use super::reach;
+use super::request::{Attempt, BeyondLimit, IkError, IkRequest, IkSolution, IkSolver};
+use super::restart;
+use super::verify::{self, Outcome, Verdict};
+use super::{damped_svd, fabrik, winding};
+use crate::model::Chain;
+
+/// See the module's head.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Portfolio;
+
+const NAME: &str = "portfolio";
+const DESCENT_NAME: &str = "levenberg_marquardt";
+
+/// Restarts for one answer. A target that most starts reach needs a few; those with a joint at
+/// its limit need some hundred.
+const RESTARTS: u32 = 500;
+/// Restarts after which a search for several answers ends.
+const RESTARTS_FOR_SEVERAL: u32 = 300;
+/// Two answers are the same if no value differs by more \[rad, m\]: for arms without redundancy,
+/// whose answers are isolated points, and for the others, whose answers are continua.
+const SAME_ISOLATED: f64 = 1e-3;
+const SAME_REDUNDANT: f64 = 0.1;
+
+/// Task error \[m, rad\] below which a seed counts as close to the target.
+const NEAR: f64 = 0.4;
+/// A joint that moves by more although the seed is close has jumped \[rad, m\].
+const JUMP: f64 = 0.25;
+/// Largest joint step where an answer nearby is looked for \[rad, m\].
+const SMALL_STEP: f64 = 0.03;
+
+impl IkSolver for Portfolio {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn solve(
+        &self,
+        chain: &Chain,
+        request: &IkRequest<'_>,
+        seed: &[f64],
+    ) -> Result<IkSolution, IkError> {
+        let mut search = Search::new(chain, request, seed, 1)?;
+        search.run();
+        search.found.pop().ok_or_else(|| search.failure())
+    }
+
+    /// Distinct answers by the Euclidean distance of joint values (radians and metres alike)
+    /// from the seed. Joints whose limits hold several turns are offered with each of them.
+    fn solve_all(
+        &self,
+        chain: &Chain,
+        request: &IkRequest<'_>,
+        seed: &[f64],
+    ) -> Result<Vec<IkSolution>, IkError> {
+        let mut search = Search::new(chain, request, seed, request.max_solutions)?;
+        search.run();
+        search.add_windings();
+        if search.found.is_empty() {
+            return Err(search.failure());
+        }
+        let seed = &search.seed;
+        let mut found = search.found;
+        found.sort_by(|a, b| {
+            winding::distance(&a.q, seed).total_cmp(&winding::distance(&b.q, seed))
+        });
+        found.truncate(request.max_solutions);
+        Ok(found)
+    }
+}
+
+/// One search for one or several answers.
+struct Search<'a> {
+    chain: &'a Chain,
+    request: &'a IkRequest<'a>,
+    seed: Vec<f64>,
+    wanted: usize,
+    same: f64,
+    found: Vec<IkSolution>,
+    refused: Vec<Vec<f64>>,
+    best: Option<(f64, Attempt)>,
+    iterations: u32,
+    timed_out: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        chain: &'a Chain,
+        request: &'a IkRequest<'a>,
+        seed: &[f64],
+        wanted: usize,
+    ) -> Result<Self, IkError> {
+        let seed = verify::prepare(chain, request, seed)?;
+        let rows = match request.goal {
+            super::Goal::Pose => 6,
+            super::Goal::Position => 3,
+        };
+        Ok(Search {
+            chain,
+            request,
+            seed,
+            wanted,
+            same: if chain.dof() > rows {
+                SAME_REDUNDANT
+            } else {
+                SAME_ISOLATED
+            },
+            found: Vec::new(),
+            refused: Vec::new(),
+            best: None,
+            iterations: 0,
+            timed_out: false,
+        })
+    }
+
+    fn done(&self) -> bool {
+        self.timed_out || self.found.len() >= self.wanted
+    }
+
+    fn run(&mut self) {
+        let prepared = lm::prepare(self.chain, self.request);
+        let reachable = reach::proof(self.chain, self.request).is_none();
+        let restarts = self.request.restarts && reachable;
+        if let Some(mut descent) = prepared {
+            self.descend(descent.as_mut(), self.seed.clone(), !restarts);
+            self.look_nearby(descent.as_mut());
+            if restarts {
+                let most = if self.wanted > 1 {
+                    RESTARTS_FOR_SEVERAL
+                } else {
+                    RESTARTS
+                };
+                for number in 1..=most {
+                    if self.done() {
+                        break;
+                    }
+                    let start = restart::configuration(self.chain, &self.seed, number);
+                    self.descend(descent.as_mut(), start, false);
+                }
+            }
+        }
+        // Further answers are not worth the slow methods; a first one is.
+        if self.done() || !self.found.is_empty() {
+            return;
+        }
+        let outcome = damped_svd::descend(self.chain, self.request, &self.seed);
+        self.take(outcome, "damped_svd");
+        if self.done() {
+            return;
+        }
+        let start = match &self.best {
+            Some((_, best)) => best.q.clone(),
+            None => self.seed.clone(),
+        };
+        let outcome = fabrik::descend(self.chain, self.request, &start);
+        self.take(outcome, "fabrik");
+    }
+
+    /// A seed close to the target deserves an answer close to the seed: where the first descent
+    /// has jumped (near a singular pose it may), small, strongly damped steps are tried, too.
+    fn look_nearby(&mut self, descent: &mut dyn Descend) {
+        let Some(first) = self.found.first() else {
+            return;
+        };
+        let jump = |q: &[f64]| {
+            let moves = q.iter().zip(&self.seed).map(|(to, from)| (to - from).abs());
+            moves.fold(0.0, f64::max)
+        };
+        let moved = jump(&first.q);
+        if moved <= JUMP || descent.squared_error(&self.seed) > NEAR * NEAR {
+            return;
+        }
+        for damping in [3.0, 100.0] {
+            let mut q = self.seed.clone();
+            let budget = Budget {
+                max_step: self.request.max_step.min(SMALL_STEP),
+                damping,
+                ..Budget::of(self.request, false)
+            };
+            let end = descent.descend(&mut q, &budget);
+            self.iterations = self.iterations.saturating_add(end.iterations);
+            if !end.converged || jump(&q) >= moved {
+                continue;
+            }
+            let outcome = Outcome {
+                q,
+                iterations: self.iterations,
+                timed_out: false,
+            };
+            let (nearer, verdict) =
+                verify::finish(self.chain, self.request, &self.seed, outcome, DESCENT_NAME);
+            if verdict == Verdict::Accepted {
+                self.found.clear();
+                self.found.push(nearer);
+                return;
+            }
+        }
+    }
+
+    fn descend(&mut self, descent: &mut dyn Descend, mut q: Vec<f64>, patient: bool) {
+        let end = descent.descend(&mut q, &Budget::of(self.request, !patient));
+        let outcome = Outcome {
+            q,
+            iterations: end.iterations,
+            timed_out: end.timed_out,
+        };
+        // Only what is near the best so far is worth measuring again.
+        self.take(outcome, DESCENT_NAME);
+        if self.request.give_up.is_some_and(|give_up| give_up()) {
+            self.timed_out = true;
+        }
+    }
+
+    /// Judges where a solver ended and files it under found, refused or best try.
+    fn take(&mut self, outcome: Outcome, solver: &'static str) {
+        self.iterations = self.iterations.saturating_add(outcome.iterations);
+        self.timed_out |= outcome.timed_out;
+        let outcome = Outcome {
+            iterations: self.iterations,
+            ..outcome
+        };
+        if !self.refused.is_empty() || !self.found.is_empty() {
+            let mut q = outcome.q.clone();
+            winding::to_nearest(self.chain, &self.seed, &mut q);
+            let known = self.found.iter().map(|solution| &solution.q);
+            if self
+                .refused
+                .iter()
+                .chain(known)
+                .any(|other| self.alike(other, &q))
+            {
+                return;
+            }
+        }
+        let (attempt, verdict) =
+            verify::finish(self.chain, self.request, &self.seed, outcome, solver);
+        match verdict {
+            Verdict::Accepted => {
+                let known = self
+                    .found
+                    .iter()
+                    .any(|other| self.alike(&other.q, &attempt.q));
+                if !known {
+                    self.found.push(attempt);
+                }
+            }
+            Verdict::Refused => {
+                self.refused.push(attempt.q.clone());
+                self.consider(attempt);
+            }
+            Verdict::Off => self.consider(attempt),
+        }
+    }
+
+    fn consider(&mut self, attempt: Attempt) {
+        let badness = verify::badness(self.request, &attempt);
+        if self.best.as_ref().is_none_or(|(least, _)| badness < *least) {
+            self.best = Some((badness, attempt));
+        }
+    }
+
+    fn alike(&self, a: &[f64], b: &[f64]) -> bool {
+        a.iter().zip(b).all(|(x, y)| (x - y).abs() <= self.same)
+    }
+
+    /// Other windings of what was found, each judged like any answer.
+    fn add_windings(&mut self) {
+        if self.wanted <= 1 {
+            return;
+        }
+        for solution in self.found.clone() {
+            for q in winding::all(self.chain, &solution.q, self.wanted.saturating_mul(4)) {
+                if self.found.iter().any(|other| self.alike(&other.q, &q)) {
+                    continue;
+                }
+                let (attempt, verdict) = verify::judge(
+                    self.chain,
+                    self.request,
+                    q,
+                    solution.iterations,
+                    solution.solver,
+                );
+                if verdict == Verdict::Accepted {
+                    self.found.push(attempt);
+                }
+            }
+        }
+    }
+
+    /// Why there is no answer.
+    fn failure(&self) -> IkError {
+        let refused = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
+        let mut best = match &self.best {
+            Some((_, best)) => best.clone(),
+            None => verify::judge(self.chain, self.request, self.seed.clone(), 0, NAME).0,
+        };
+        best.iterations = self.iterations;
+        let mut failure = verify::failure(
+            self.chain,
+            self.request,
+            best,
+            NAME,
+            self.timed_out,
+            refused,
+        );
+        if let IkError::NotConverged {
+            timed_out: false,
+            refused: 0,
+            beyond_limits,
+            best,
+            ..
+        } = &mut failure
+        {
+            *beyond_limits = beyond(self.chain, self.request, &best.q);
+        }
+        failure
+    }
+}
+
+/// The joints that leave their limits on the way from `q` to the target if nothing holds them.
+fn beyond(chain: &Chain, request: &IkRequest<'_>, q: &[f64]) -> Vec<BeyondLimit> {
+    let mut free = chain.clone();
+    for dof in &mut free.dofs {
+        dof.lower = f64::NEG_INFINITY;
+        dof.upper = f64::INFINITY;
+    }
+    let mut needed = q.to_vec();
+    let converged = lm::prepare(&free, request).is_some_and(|mut descent| {
+        descent
+            .descend(&mut needed, &Budget::of(request, false))
+            .converged
+    });
+    if !converged {
+        return Vec::new();
+    }
+    winding::to_nearest(chain, q, &mut needed);
+    let outside = chain
+        .dofs
+        .iter()
+        .zip(&needed)
+        .filter(|(dof, value)| !dof.contains(**value));
+    outside
+        .map(|(dof, &needed)| BeyondLimit {
+            joint: dof.name.clone(),
+            needed,
+            lower: dof.lower,
+            upper: dof.upper,
+        })
+        .collect()
+}
