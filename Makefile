@@ -5,6 +5,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
+# Steps build on one another and cargo is parallel in itself.
+.NOTPARALLEL:
+
 # Runs what follows in the ROS environment (the sourced one, or that of `make ros`).
 ROS = source scripts/ros_env.sh &&
 NODE = target/debug/arm_planner_node

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # To be sourced by bash: sets up the ROS 2 environment of this repository.
 #
 #     source scripts/ros_env.sh
@@ -34,7 +35,8 @@ if [ -n "${AMENT_PREFIX_PATH:-}" ] && [ "${ARM_PLANNER_ROS:-}" != "$_ap_root/.ro
     for _ap_dir in "$_ap_root"/.ros/python/lib/python3.*/site-packages/clang/native; do
         if [ -d "$_ap_dir" ] && [ -z "${LIBCLANG_PATH:-}" ]; then
             export LIBCLANG_PATH="$_ap_dir"
-            export BINDGEN_EXTRA_CLANG_ARGS="-I$(${CC:-cc} -print-file-name=include)"
+            BINDGEN_EXTRA_CLANG_ARGS="-I$(${CC:-cc} -print-file-name=include)"
+            export BINDGEN_EXTRA_CLANG_ARGS
         fi
     done
     while IFS= read -r -d : _ap_dir; do

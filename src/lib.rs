@@ -19,6 +19,7 @@
 )]
 
 pub mod cli;
+pub mod collision;
 pub mod ik;
 pub mod kinematics;
 pub mod model;

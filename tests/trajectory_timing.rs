@@ -4,7 +4,7 @@ use arm_planner::model::{Chain, Dof, DofKind};
 use arm_planner::planning::JointPath;
 use arm_planner::trajectory::{
     check, joint_bounds, EndCondition, GateContext, GatePolicy, MeasuredJoint, MotionLimits,
-    OutgoingTrajectory, Spline, TimedPath, TimingError, SAMPLING_SLACK,
+    OutgoingTrajectory, RetimeError, Spline, TimedPath, SAMPLING_SLACK,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
@@ -299,24 +299,24 @@ fn bad_paths_get_a_clear_error() {
         TimedPath::new(&JointPath { points, stops }, &chain(2, 3.0), &limits)
     };
     let (a, b) = (vec![0.0, 0.0], vec![1.0, 1.0]);
-    assert!(matches!(time(vec![], vec![]), Err(TimingError::Path(_))));
-    assert_eq!(time(vec![a.clone()], vec![]), Err(TimingError::NoMotion));
+    assert!(matches!(time(vec![], vec![]), Err(RetimeError::Path(_))));
+    assert_eq!(time(vec![a.clone()], vec![]), Err(RetimeError::NoMotion));
     assert_eq!(
         time(vec![a.clone(); 3], vec![1]),
-        Err(TimingError::NoMotion)
+        Err(RetimeError::NoMotion)
     );
     assert!(matches!(
         time(vec![a.clone(), vec![1.0]], vec![]),
-        Err(TimingError::Path(_))
+        Err(RetimeError::Path(_))
     ));
     assert!(matches!(
         time(vec![a.clone(), vec![f64::NAN, 0.0]], vec![]),
-        Err(TimingError::Path(_))
+        Err(RetimeError::Path(_))
     ));
     for stops in [vec![0], vec![1], vec![5]] {
         assert!(matches!(
             time(vec![a.clone(), b.clone()], stops),
-            Err(TimingError::Stop { .. })
+            Err(RetimeError::Stop { .. })
         ));
     }
     let one = MotionLimits::new(vec![1.0], vec![4.0]).unwrap();
@@ -327,7 +327,7 @@ fn bad_paths_get_a_clear_error() {
     let error = TimedPath::new(&path, &chain(2, 3.0), &one).unwrap_err();
     assert_eq!(
         error,
-        TimingError::Limits {
+        RetimeError::Limits {
             got: 1,
             expected: 2
         }

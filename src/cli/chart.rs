@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 
 /// Colours that stay apart for people who see colours differently.
-pub const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#555555"];
+pub const COLOURS: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#555555",
+];
 
 /// One curve.
 pub struct Series {
-    /// Name in the legend.
-    pub name: String,
     /// Points: time \[s\] and value.
     pub points: Vec<(f64, f64)>,
     /// Lower and upper limit, drawn as dashed lines where finite.
@@ -30,7 +29,10 @@ pub struct Chart<'a> {
 fn round_step(length: f64, count: f64) -> f64 {
     let rough = (length / count).max(f64::MIN_POSITIVE);
     let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= rough).unwrap_or(10.0);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|step| step * power >= rough)
+        .unwrap_or(10.0);
     step * power
 }
 
@@ -53,7 +55,9 @@ impl Chart<'_> {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let last = points().map(|point| point.0).fold(0.0, f64::max).max(1e-9);
         let mut low = points().map(|point| point.1).fold(f64::INFINITY, f64::min);
-        let mut high = points().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+        let mut high = points()
+            .map(|point| point.1)
+            .fold(f64::NEG_INFINITY, f64::max);
         if !(low.is_finite() && high.is_finite()) {
             (low, high) = (0.0, 1.0);
         }
@@ -164,16 +168,31 @@ mod tests {
     #[test]
     fn curves_stay_inside_the_frame() {
         let series = [Series {
-            name: "a".into(),
-            points: (0..50).map(|k| (k as f64 * 0.1, (k as f64).sin() * 3.0)).collect(),
+            points: (0..50)
+                .map(|k| (k as f64 * 0.1, (k as f64).sin() * 3.0))
+                .collect(),
             limits: (-3.2, 40.0),
         }];
-        let svg = Chart { title: "t", series: &series, marks: &[1.0] }.draw(10.0, 20.0, 300.0, 200.0);
-        let line = svg.split("<polyline points=\"").nth(1).unwrap().split('"').next().unwrap();
+        let svg = Chart {
+            title: "t",
+            series: &series,
+            marks: &[1.0],
+        }
+        .draw(10.0, 20.0, 300.0, 200.0);
+        let line = svg
+            .split("<polyline points=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
         for pair in line.split_whitespace() {
             let (x, y) = pair.split_once(',').unwrap();
             let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
-            assert!((66.0..=302.1).contains(&x) && (44.0..=196.1).contains(&y), "{pair}");
+            assert!(
+                (66.0..=302.1).contains(&x) && (44.0..=196.1).contains(&y),
+                "{pair}"
+            );
         }
         // The near limit is drawn, the far one is not.
         assert_eq!(svg.matches("5 4").count(), 1);
@@ -181,7 +200,12 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_no_error() {
-        let svg = Chart { title: "t", series: &[], marks: &[] }.draw(0.0, 0.0, 100.0, 80.0);
+        let svg = Chart {
+            title: "t",
+            series: &[],
+            marks: &[],
+        }
+        .draw(0.0, 0.0, 100.0, 80.0);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
 }

@@ -8,10 +8,15 @@ mod chart;
 mod fk;
 mod ik;
 mod ik_batch;
+mod inflate;
 mod info;
+mod path;
+mod path_batch;
 mod plan;
 mod plan_picture;
+mod plan_scene;
 mod scene;
+pub mod svg;
 mod table;
 
 use std::ffi::OsString;
@@ -34,6 +39,9 @@ enum Command {
     IkBatch(ik_batch::IkBatch),
     Info(info::Info),
     Plan(plan::PlanOptions),
+    Path(path::Path),
+    PathBatch(path_batch::PathBatch),
+    Inflate(inflate::Inflate),
 }
 
 /// Why a command did not do what was asked.
@@ -81,6 +89,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::IkBatch(options) => ik_batch::run(options),
         Command::Info(options) => info::run(options),
         Command::Plan(options) => plan::run(options),
+        Command::Path(command) => command.run(),
+        Command::PathBatch(command) => command.run(),
+        Command::Inflate(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

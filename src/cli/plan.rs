@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::arm::{write_text, ArmOptions, JointValues, Numbers};
-use super::{plan_picture, scene, table, CliError};
+use super::scene::ContactArgument;
+use super::{plan_picture, plan_scene, table, CliError};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, validated_pose, Pose};
 use crate::model::Chain;
 use crate::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planar::Contact;
 use crate::planning::{PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits};
 
@@ -38,9 +38,9 @@ pub(super) struct PlanOptions {
     /// Road map.
     #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
     roadmap: String,
-    /// Whether obstacles that touch can be slipped between: blocked or passable.
-    #[arg(long, value_name = "RULE", default_value = "blocked")]
-    contact: String,
+    /// Whether obstacles that touch can be slipped between.
+    #[arg(long, value_enum, default_value = "blocked")]
+    contact: ContactArgument,
     /// Solver for the goals.
     #[arg(long, value_name = "NAME", default_value = "")]
     solver: String,
@@ -100,11 +100,19 @@ struct Point<'a> {
 pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let (_, chain) = options.arm.load()?;
     let start = options.start.resolve(&chain, "--start", &chain.middle())?;
-    let obstacles = options.scene.as_deref().map(scene::read_obstacles).transpose()?.unwrap_or_default();
+    let obstacles = options
+        .scene
+        .as_deref()
+        .map(plan_scene::read_obstacles)
+        .transpose()?
+        .unwrap_or_default();
     let goals = goals(options, &chain, &start)?;
     let settings = settings(options, &chain)?;
     if !(options.timeout > 0.0) {
-        return Err(CliError::BadInput(format!("--timeout must be above zero, not {}", options.timeout)));
+        return Err(CliError::BadInput(format!(
+            "--timeout must be above zero, not {}",
+            options.timeout
+        )));
     }
 
     let begun = Instant::now();
@@ -112,7 +120,12 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let give_up = || begun.elapsed() > budget;
     let mut ik = IkRequest::new(Pose::identity());
     ik.give_up = Some(&give_up);
-    let request = PathRequest { start: &start, goals: &goals, ik: &ik, solver: &options.solver };
+    let request = PathRequest {
+        start: &start,
+        goals: &goals,
+        ik: &ik,
+        solver: &options.solver,
+    };
     let result = plan(&chain, &obstacles, &settings, &request);
     let planning_time = begun.elapsed().as_secs_f64();
 
@@ -122,7 +135,10 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
                 write_text(path, &csv(&plan))?;
             }
             if let Some(path) = &options.svg {
-                write_text(path, &plan_picture::draw(&chain, &obstacles, &settings, &plan))?;
+                write_text(
+                    path,
+                    &plan_picture::draw(&chain, &obstacles, &settings, &plan),
+                )?;
             }
             if options.json {
                 print_json(&success(&plan, planning_time))
@@ -141,7 +157,8 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
 }
 
 fn print_json(output: &Output<'_>) -> Result<(), CliError> {
-    let text = serde_json::to_string(output).map_err(|error| CliError::BadInput(error.to_string()))?;
+    let text =
+        serde_json::to_string(output).map_err(|error| CliError::BadInput(error.to_string()))?;
     println!("{text}");
     Ok(())
 }
@@ -157,7 +174,9 @@ fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose
             let values = &numbers.0;
             match values.len() {
                 3 => {}
-                7 => orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6]),
+                7 => {
+                    orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6])
+                }
                 other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
             }
             validated_pose([values[0], values[1], values[2]], orientation.into())
@@ -167,13 +186,6 @@ fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose
 }
 
 fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliError> {
-    let contact = match options.contact.as_str() {
-        "blocked" => Contact::Blocked,
-        "passable" => Contact::Passable,
-        other => {
-            return Err(CliError::BadInput(format!("--contact {other}: use blocked or passable")));
-        }
-    };
     let defaults = LimitDefaults {
         velocity: options.default_max_velocity,
         acceleration: options.max_acceleration,
@@ -186,7 +198,7 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
         path: PathSettings {
             clearance: options.clearance,
             roadmap: options.roadmap.clone(),
-            contact,
+            contact: options.contact.into(),
             ..PathSettings::default()
         },
         limits,
@@ -197,9 +209,9 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
 /// Whether there is no solution, or the question was wrong.
 fn sort(error: PlanError) -> CliError {
     match error.kind() {
-        PlanErrorKind::InvalidRequest | PlanErrorKind::UnknownRoadmap | PlanErrorKind::UnknownSolver => {
-            CliError::BadInput(error.to_string())
-        }
+        PlanErrorKind::InvalidRequest
+        | PlanErrorKind::UnknownRoadmap
+        | PlanErrorKind::UnknownSolver => CliError::BadInput(error.to_string()),
         _ => CliError::NoSolution(error.to_string()),
     }
 }
@@ -256,8 +268,17 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
         distance if distance.is_finite() => format!("{distance:.4} m"),
         _ => "no obstacle at the tip's height".to_owned(),
     };
-    let corners: usize = plan.path.routes.iter().map(|route| route.len().saturating_sub(2)).sum();
-    let _ = writeln!(text, "tip path    {:.4} m, {corners} corner(s)", plan.path.length);
+    let corners: usize = plan
+        .path
+        .routes
+        .iter()
+        .map(|route| route.len().saturating_sub(2))
+        .sum();
+    let _ = writeln!(
+        text,
+        "tip path    {:.4} m, {corners} corner(s)",
+        plan.path.length
+    );
     let _ = writeln!(text, "clearance   {clearance}");
     let _ = writeln!(
         text,
@@ -267,7 +288,11 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
     );
     let _ = writeln!(text, "planned in  {:.1} ms\n", planning_time * 1e3);
     let peak = |pick: fn(&crate::trajectory::TrajectoryPoint) -> &Vec<f64>, joint: usize| {
-        let values = plan.trajectory.points.iter().filter_map(|point| pick(point).get(joint));
+        let values = plan
+            .trajectory
+            .points
+            .iter()
+            .filter_map(|point| pick(point).get(joint));
         values.fold(0.0_f64, |most, value| most.max(value.abs()))
     };
     let rows: Vec<Vec<String>> = chain
@@ -276,7 +301,9 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
         .enumerate()
         .map(|(joint, dof)| {
             let end = |point: Option<&crate::trajectory::TrajectoryPoint>| {
-                point.and_then(|point| point.positions.get(joint)).map_or(String::new(), |v| format!("{v:.4}"))
+                point
+                    .and_then(|point| point.positions.get(joint))
+                    .map_or(String::new(), |v| format!("{v:.4}"))
             };
             vec![
                 dof.name.clone(),
@@ -287,7 +314,10 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
             ]
         })
         .collect();
-    text.push_str(&table::render(&["joint", "start", "end", "top speed", "top acceleration"], &rows));
+    text.push_str(&table::render(
+        &["joint", "start", "end", "top speed", "top acceleration"],
+        &rows,
+    ));
     text
 }
 
@@ -301,7 +331,12 @@ fn csv(plan: &Plan) -> String {
     text.push('\n');
     for point in &plan.trajectory.points {
         let _ = write!(text, "{}", point.time);
-        for value in point.positions.iter().chain(&point.velocities).chain(&point.accelerations) {
+        for value in point
+            .positions
+            .iter()
+            .chain(&point.velocities)
+            .chain(&point.accelerations)
+        {
             let _ = write!(text, ",{value}");
         }
         text.push('\n');

@@ -22,7 +22,10 @@ struct View {
 
 impl View {
     fn around(points: impl Iterator<Item = Point2<f64>>) -> View {
-        let (mut low, mut high) = (Point2::new(f64::MAX, f64::MAX), Point2::new(f64::MIN, f64::MIN));
+        let (mut low, mut high) = (
+            Point2::new(f64::MAX, f64::MAX),
+            Point2::new(f64::MIN, f64::MIN),
+        );
         for point in points {
             low = Point2::new(low.x.min(point.x), low.y.min(point.y));
             high = Point2::new(high.x.max(point.x), high.y.max(point.y));
@@ -55,16 +58,31 @@ impl View {
 
 /// Text that may stand in SVG.
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// Draws plan view and curves.
-pub(super) fn draw(chain: &Chain, obstacles: &[Obstacle], settings: &PlanSettings, plan: &Plan) -> String {
+pub(super) fn draw(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PlanSettings,
+    plan: &Plan,
+) -> String {
     let tip: Vec<Point2<f64>> = executed(chain, plan);
     let base = Point2::origin();
-    let corners = obstacles.iter().flat_map(|obstacle| obstacle.polygon.outer().iter().copied());
+    let corners = obstacles
+        .iter()
+        .flat_map(|obstacle| obstacle.polygon.outer().iter().copied());
     let outlines = plan.path.scene.outlines.iter().flatten().copied();
-    let view = View::around(tip.iter().copied().chain(corners).chain(outlines).chain([base]));
+    let view = View::around(
+        tip.iter()
+            .copied()
+            .chain(corners)
+            .chain(outlines)
+            .chain([base]),
+    );
     let width = 2.0 * 20.0 + SIZE + 560.0;
     let height = 50.0 + SIZE + 70.0;
     let mut svg = format!(
@@ -135,7 +153,10 @@ fn plane(svg: &mut String, view: &View, obstacles: &[Obstacle], plan: &Plan, tip
     }
     for obstacle in obstacles {
         let ring = obstacle.polygon.outer();
-        let middle = ring.iter().fold(nalgebra::Vector2::zeros(), |sum, p| sum + p.coords) / ring.len() as f64;
+        let middle = ring
+            .iter()
+            .fold(nalgebra::Vector2::zeros(), |sum, p| sum + p.coords)
+            / ring.len() as f64;
         let middle = Point2::from(middle);
         let _ = writeln!(
             svg,
@@ -150,9 +171,11 @@ fn plane(svg: &mut String, view: &View, obstacles: &[Obstacle], plan: &Plan, tip
         "<polyline points=\"{}\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2.5\"/>",
         view.points(tip)
     );
-    for (point, colour, name) in
-        [(tip.first(), "#009e73", "start"), (tip.last(), "#d55e00", "goal"), (Some(&Point2::origin()), "#222", "base")]
-    {
+    for (point, colour, name) in [
+        (tip.first(), "#009e73", "start"),
+        (tip.last(), "#d55e00", "goal"),
+        (Some(&Point2::origin()), "#222", "base"),
+    ] {
         let Some(point) = point else { continue };
         let _ = writeln!(
             svg,
@@ -166,7 +189,11 @@ fn plane(svg: &mut String, view: &View, obstacles: &[Obstacle], plan: &Plan, tip
     // A scale bar of a round length, about a fifth of the picture.
     let metres = SIZE / view.scale / 5.0;
     let bar = 10_f64.powf(metres.log10().floor());
-    let bar = [5.0, 2.0, 1.0].into_iter().map(|f| f * bar).find(|length| *length <= metres).unwrap_or(bar);
+    let bar = [5.0, 2.0, 1.0]
+        .into_iter()
+        .map(|f| f * bar)
+        .find(|length| *length <= metres)
+        .unwrap_or(bar);
     let (x, y) = (view.offset.0 + 12.0, view.offset.1 + SIZE - 12.0);
     let _ = writeln!(
         svg,
@@ -187,7 +214,7 @@ fn legend(svg: &mut String) {
     .into_iter()
     .enumerate()
     {
-        let x = 20.0 + index as f64 * 140.0;
+        let x = 20.0 + [0.0, 130.0, 220.0, 400.0][index];
         let _ = writeln!(
             svg,
             "<rect x=\"{x}\" y=\"{:.1}\" width=\"12\" height=\"12\" fill=\"{colour}\"/><text x=\"{}\" y=\"{:.1}\">{name}</text>",
@@ -204,7 +231,9 @@ fn curves(svg: &mut String, chain: &Chain, settings: &PlanSettings, plan: &Plan)
     let charts: [(&str, Pick); 3] = [
         ("Position [rad, m]", |point| &point.positions),
         ("Velocity [rad/s, m/s]", |point| &point.velocities),
-        ("Acceleration [rad/s², m/s²]", |point| &point.accelerations),
+        ("Acceleration [rad/s², m/s²]", |point| {
+            &point.accelerations
+        }),
     ];
     let height = (SIZE + 30.0) / 3.0;
     for (index, (title, pick)) in charts.into_iter().enumerate() {
@@ -213,14 +242,16 @@ fn curves(svg: &mut String, chain: &Chain, settings: &PlanSettings, plan: &Plan)
             .iter()
             .enumerate()
             .map(|(joint, dof)| {
-                let symmetric = |limits: &[f64]| limits.get(joint).map_or((f64::NAN, f64::NAN), |l| (-l, *l));
+                let symmetric =
+                    |limits: &[f64]| limits.get(joint).map_or((f64::NAN, f64::NAN), |l| (-l, *l));
                 Series {
-                    name: dof.name.clone(),
                     points: plan
                         .trajectory
                         .points
                         .iter()
-                        .filter_map(|point| pick(point).get(joint).map(|value| (point.time, *value)))
+                        .filter_map(|point| {
+                            pick(point).get(joint).map(|value| (point.time, *value))
+                        })
                         .collect(),
                     limits: match index {
                         0 => (dof.lower, dof.upper),
@@ -230,13 +261,20 @@ fn curves(svg: &mut String, chain: &Chain, settings: &PlanSettings, plan: &Plan)
                 }
             })
             .collect();
-        let chart = Chart { title, series: &series, marks: &[] };
+        let chart = Chart {
+            title,
+            series: &series,
+            marks: &[],
+        };
         svg.push_str(&chart.draw(x, 30.0 + index as f64 * height, 550.0, height));
     }
     svg.push_str("<g font-family=\"sans-serif\" font-size=\"11\">\n");
     for (joint, dof) in chain.dofs.iter().enumerate() {
         let (column, row) = (joint % 3, joint / 3);
-        let (cx, cy) = (x + 56.0 + column as f64 * 165.0, 50.0 + SIZE + 16.0 + row as f64 * 16.0);
+        let (cx, cy) = (
+            x + 56.0 + column as f64 * 165.0,
+            50.0 + SIZE + 16.0 + row as f64 * 16.0,
+        );
         let _ = writeln!(
             svg,
             "<rect x=\"{cx}\" y=\"{}\" width=\"12\" height=\"4\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>",

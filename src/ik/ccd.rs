@@ -15,8 +15,10 @@ pub struct CyclicCoordinateDescent;
 
 const NAME: &str = "ccd";
 
+/// Sweeps for each iteration of the request's budget: they are cheaper and do less.
+const SWEEPS_PER_ITERATION: u32 = 20;
 /// Sweeps without one percent of progress after which the descent ends.
-const PATIENCE: u32 = 40;
+const PATIENCE: u32 = 100;
 /// Pushes off a stationary point in one descent.
 const NUDGES: u32 = 3;
 
@@ -66,17 +68,19 @@ fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> Outcome {
     let mut q = start.to_vec();
     let mut best = q.clone();
     let mut best_cost = f64::INFINITY;
+    let mut milestone = f64::INFINITY;
     let mut since_best = 0;
     let mut nudges = 0;
     let mut iterations = 0;
     let mut timed_out = false;
     while let Ok(mut tip) = joint_frames(chain, &q, &mut frames) {
         let now = cost(request, &tip, length);
-        since_best = if now < 0.98 * best_cost {
-            0
+        if now < 0.98 * milestone {
+            milestone = now;
+            since_best = 0;
         } else {
-            since_best + 1
-        };
+            since_best += 1;
+        }
         if now < best_cost {
             best_cost = now;
             best.clone_from(&q);
@@ -85,7 +89,8 @@ fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> Outcome {
         let within = error.fixed_rows::<3>(0).norm() <= 0.9 * request.tolerances.position
             && (request.goal == Goal::Position
                 || error.fixed_rows::<3>(3).norm() <= 0.9 * request.tolerances.orientation);
-        if within || iterations >= request.max_iterations || since_best > PATIENCE {
+        let budget = request.max_iterations.saturating_mul(SWEEPS_PER_ITERATION);
+        if within || iterations >= budget || since_best > PATIENCE {
             break;
         }
         if request.give_up.is_some_and(|give_up| give_up()) {
@@ -236,4 +241,97 @@ fn shared_joint(chain: &Chain, request: &IkRequest<'_>, q: &[f64], dof: usize, l
         step *= 0.5;
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinematics::forward_kinematics;
+    use crate::model::{ChainJoint, ChainLink, Dof, DofKind};
+
+    /// Six joints about oblique axes, the third one sliding.
+    fn arm() -> Chain {
+        let mut dofs = Vec::new();
+        let mut joints = Vec::new();
+        for index in 0..6_u32 {
+            let slides = index == 2;
+            let angle = f64::from(index) * 1.1;
+            dofs.push(Dof {
+                name: format!("joint{index}"),
+                kind: if slides {
+                    DofKind::Prismatic
+                } else {
+                    DofKind::Revolute
+                },
+                lower: if slides { -0.2 } else { -1.5 },
+                upper: if slides { 0.2 } else { 1.2 },
+                velocity: None,
+            });
+            joints.push(ChainJoint {
+                name: format!("joint{index}"),
+                before: Isometry3::new(
+                    Vector3::new(0.1, 0.0, 0.2),
+                    Vector3::new(angle, 0.4, -0.3 * angle),
+                ),
+                axis: Vector3::z_axis(),
+                motion: if slides {
+                    Motion::Translation
+                } else {
+                    Motion::Rotation
+                },
+                dof: index as usize,
+                multiplier: 1.0,
+                offset: 0.0,
+            });
+        }
+        Chain {
+            base: "base".into(),
+            tip: "tip".into(),
+            links: vec![ChainLink {
+                name: "tip".into(),
+                after_joints: 6,
+                offset: Isometry3::identity(),
+            }],
+            dofs,
+            joints,
+            tip_offset: Isometry3::translation(0.1, 0.0, 0.05),
+        }
+    }
+
+    #[test]
+    fn the_rigid_motion_of_a_joint_is_forward_kinematics() {
+        // No link changes its length, as what is downstream is carried as one body.
+        let chain = arm();
+        let q = [0.3, -0.4, 0.1, 0.7, -0.2, 0.5];
+        let mut frames = Vec::new();
+        let tip = joint_frames(&chain, &q, &mut frames).unwrap();
+        for (index, (joint, frame)) in chain.joints.iter().zip(&frames).enumerate() {
+            let mut moved = q;
+            moved[index] += 0.3;
+            let expected = forward_kinematics(&chain, &moved).unwrap();
+            let found = carried(joint.motion, &frame.axis, &frame.origin, 0.3) * tip;
+            assert!((found.translation.vector - expected.translation.vector).norm() < 1e-12);
+            assert!(found.rotation.angle_to(&expected.rotation) < 1e-7);
+        }
+    }
+
+    #[test]
+    fn sweeps_never_lengthen_the_way_to_a_position() {
+        // For a position each one-joint minimum is exact, so more sweeps are never worse.
+        let chain = arm();
+        let target = forward_kinematics(&chain, &[0.9, -0.8, 0.15, 0.9, -1.0, 0.2]).unwrap();
+        let mut request = IkRequest::new(target);
+        request.goal = Goal::Position;
+        let mut last = f64::INFINITY;
+        for sweeps in 1..6 {
+            request.max_iterations = sweeps;
+            let end = descend(&chain, &request, &[0.0; 6]);
+            let tip = forward_kinematics(&chain, &end.q).unwrap();
+            let distance = (tip.translation.vector - target.translation.vector).norm();
+            assert!(distance <= last + 1e-12, "{distance} after {last}");
+            assert!(chain.within_limits(&end.q));
+            last = distance;
+        }
+        assert!(last < 1e-3, "{last}");
+    }
 }

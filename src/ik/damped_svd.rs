@@ -28,7 +28,7 @@ const BASE_DAMPING: f64 = 0.01;
 const POSTURE_ERROR: f64 = 1e-3;
 /// Share of the way to the posture per iteration.
 const POSTURE_GAIN: f64 = 0.5;
-/// Iterations without progress after which a descent ends.
+/// Iterations without five percent of progress after which a descent ends.
 const PATIENCE: u32 = 30;
 /// Pushes off a stationary point in one descent.
 const NUDGES: u32 = 3;
@@ -58,26 +58,26 @@ pub(super) fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> 
     let mut best_error = f64::INFINITY;
     let mut last_error = f64::INFINITY;
     let mut boost = 1.0;
-    let mut since_best = 0;
+    let mut milestone = f64::INFINITY;
+    let mut since_milestone = 0;
     let mut nudges = 0;
     let mut iterations = 0;
     let mut timed_out = false;
     while let Some((matrix, error)) = linearise(chain, request, &q, &mut frames) {
         let size = error.norm();
         if size < best_error {
-            since_best = if size < 0.99 * best_error {
-                0
-            } else {
-                since_best + 1
-            };
             best_error = size;
             best.clone_from(&q);
+        }
+        if size < 0.95 * milestone {
+            milestone = size;
+            since_milestone = 0;
         } else {
-            since_best += 1;
+            since_milestone += 1;
         }
         let within = error.fixed_rows::<3>(0).norm() <= 0.9 * request.tolerances.position
             && error.fixed_rows::<3>(3).norm() <= 0.9 * request.tolerances.orientation;
-        if within || iterations >= request.max_iterations || since_best > PATIENCE {
+        if within || iterations >= request.max_iterations || since_milestone > PATIENCE {
             break;
         }
         if request.give_up.is_some_and(|give_up| give_up()) {

@@ -30,7 +30,7 @@ const OFF_AXIS: f64 = 0.01;
 /// Weight of keeping a link's orientation against the point aimed at, in squared shares of the
 /// arm's length: it decides where no point does.
 const ORIENTATION_WEIGHT: f64 = 1e-4;
-/// Passes without one percent of progress after which the tip counts as stalled.
+/// Passes without five percent of progress after which the tip counts as stalled.
 const PATIENCE: u32 = 12;
 /// Share of the arm's length \[m, rad\] at which the polish takes over: the passes converge linearly.
 const POLISH_FROM: f64 = 1e-2;
@@ -115,34 +115,33 @@ impl<'a> Passes<'a> {
     fn run(mut self) -> Outcome {
         let mut best = self.q.clone();
         let mut best_error = f64::INFINITY;
-        let mut since_best = 0;
+        let mut milestone = f64::INFINITY;
+        let mut since_milestone = 0;
         let mut iterations = 0;
         let mut timed_out = false;
         let (centre, reach) = self.chain.reach();
         if (self.request.target.translation.vector - centre).norm() >= reach {
             self.straighten(&centre);
         }
-        loop {
-            let Ok(tip) = forward_kinematics(self.chain, &self.q) else {
-                break;
-            };
+        while let Ok(tip) = forward_kinematics(self.chain, &self.q) {
             let distance = residual(&self.request.target, &tip);
             let error = match self.request.goal {
                 Goal::Position => distance.position / self.reach,
                 Goal::Pose => distance.position / self.reach + distance.orientation,
             };
-            since_best = if error < 0.99 * best_error {
-                0
+            if error < 0.95 * milestone {
+                milestone = error;
+                since_milestone = 0;
             } else {
-                since_best + 1
-            };
+                since_milestone += 1;
+            }
             if error < best_error {
                 best_error = error;
                 best.clone_from(&self.q);
             }
             if error <= POLISH_FROM
                 || iterations >= self.request.max_iterations
-                || since_best > PATIENCE
+                || since_milestone > PATIENCE
             {
                 break;
             }
@@ -161,7 +160,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Joint `index` (from 0) and the limits that its value has.
+    /// The best value inside its limits for a turning joint.
     fn decide(&self, joint: &ChainJoint, q: &[f64], sinusoid: Sinusoid) -> f64 {
         let value = q.get(joint.dof).copied().unwrap_or(0.0);
         match self.chain.dofs.get(joint.dof) {
@@ -173,6 +172,7 @@ impl<'a> Passes<'a> {
         }
     }
 
+    /// The same for a sliding joint that should move by `along`.
     fn slide(&self, joint: &ChainJoint, q: &[f64], along: f64) -> f64 {
         let value = q.get(joint.dof).copied().unwrap_or(0.0);
         match self.chain.dofs.get(joint.dof) {
@@ -370,6 +370,110 @@ impl<'a> Passes<'a> {
         // Each pass straightens one more hinge at the latest.
         for _ in 0..self.chain.joints.len().min(12) {
             self.forward(&goals);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ChainLink, Dof, DofKind};
+    use nalgebra::Vector3;
+
+    /// A seven-joint arm with oblique axes and a sliding joint in the middle.
+    fn arm() -> Chain {
+        let mut dofs = Vec::new();
+        let mut joints = Vec::new();
+        for index in 0..7_u32 {
+            let slides = index == 3;
+            let angle = f64::from(index) * 1.3;
+            let (kind, motion) = match slides {
+                true => (DofKind::Prismatic, Motion::Translation),
+                false => (DofKind::Revolute, Motion::Rotation),
+            };
+            let limit = if slides { 0.2 } else { 1.4 };
+            dofs.push(Dof {
+                name: format!("joint{index}"),
+                kind,
+                lower: -limit,
+                upper: 0.8 * limit,
+                velocity: None,
+            });
+            joints.push(ChainJoint {
+                name: format!("joint{index}"),
+                before: Isometry3::new(
+                    Vector3::new(0.1, 0.05 * angle.sin(), 0.2),
+                    Vector3::new(angle, 0.3, -0.2 * angle),
+                ),
+                axis: Vector3::z_axis(),
+                motion,
+                dof: index as usize,
+                multiplier: 1.0,
+                offset: 0.0,
+            });
+        }
+        Chain {
+            base: "base".into(),
+            tip: "tip".into(),
+            links: vec![ChainLink {
+                name: "tip".into(),
+                after_joints: 7,
+                offset: Isometry3::identity(),
+            }],
+            dofs,
+            joints,
+            tip_offset: Isometry3::translation(0.1, 0.0, 0.05),
+        }
+    }
+
+    /// Each frame must follow from the one before by the joint between them at a value inside
+    /// its limits: hinges hold, and no link is longer or shorter than it is.
+    fn check_joined(chain: &Chain, frames: &[Isometry3<f64>]) {
+        for (index, joint) in chain.joints.iter().enumerate() {
+            let relative = joint.before.inverse() * frames[index].inverse() * frames[index + 1];
+            let dof = &chain.dofs[joint.dof];
+            let value = match joint.motion {
+                Motion::Rotation => {
+                    assert!(relative.translation.vector.norm() < 1e-12, "stretched link");
+                    relative.rotation.scaled_axis().dot(&joint.axis)
+                }
+                Motion::Translation => relative.translation.vector.dot(&joint.axis),
+            };
+            let rest = relative.inverse() * joint.motion(value);
+            assert!(rest.translation.vector.norm() < 1e-12, "stretched link");
+            assert!(rest.rotation.angle() < 1e-7, "bent hinge");
+            assert!(
+                value >= dof.lower - 1e-9 && value <= dof.upper + 1e-9,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn passes_keep_lengths_hinges_and_limits() {
+        let chain = arm();
+        for round in 0..20_u32 {
+            let bend = |scale: f64| -> Vec<f64> {
+                let value = |(index, dof): (usize, &Dof)| {
+                    dof.clamp(scale * (f64::from(round) + 2.0 * index as f64).sin())
+                };
+                chain.dofs.iter().enumerate().map(value).collect()
+            };
+            let target = forward_kinematics(&chain, &bend(1.0)).unwrap();
+            let mut request = IkRequest::new(target);
+            if round % 2 == 1 {
+                request.goal = Goal::Position;
+            }
+            let mut passes = Passes::new(&chain, &request, &bend(-0.7));
+            for _ in 0..5 {
+                let backward = passes.backward();
+                check_joined(&chain, &backward);
+                let tip = backward[7] * chain.tip_offset;
+                assert!((tip.translation.vector - target.translation.vector).norm() < 1e-12);
+                passes.forward(&backward);
+                check_joined(&chain, &passes.frames);
+                assert_eq!(passes.frames[0], Isometry3::identity());
+            }
         }
     }
 }

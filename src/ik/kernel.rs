@@ -6,6 +6,9 @@
 //! of freedom, `M` the number of task rows (6: pose, 3: position). Unused places of `N` have
 //! zero columns, which the damped equations leave at rest.
 
+// Several small fixed arrays are walked in step; iterators would hide the formulas.
+#![allow(clippy::needless_range_loop)]
+
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 
 use crate::model::{Chain, Motion};
@@ -261,9 +264,7 @@ impl<const N: usize, const M: usize> Kernel<N, M> {
         if M == 6 {
             rotation = product(&rotation, &self.tip_rotation);
             let angular = rotation_error(&self.target_rotation, &rotation);
-            for row in 0..3 {
-                vector[row + 3] = angular[row];
-            }
+            vector[3..].copy_from_slice(&angular);
             orientation2 = dot(&angular, &angular);
         }
         TaskError {

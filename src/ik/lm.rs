@@ -34,6 +34,8 @@ pub(super) struct Budget<'a> {
     /// End early where the error shrinks too slowly to be worth it (restarts follow), or only
     /// where it does not shrink at all.
     pub(super) impatient: bool,
+    /// Damping at the start, per squared error.
+    pub(super) damping: f64,
     /// Time is up.
     pub(super) give_up: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
@@ -51,6 +53,7 @@ impl<'a> Budget<'a> {
             position2: inside(request.tolerances.position),
             orientation2: inside(request.tolerances.orientation),
             impatient,
+            damping: 0.1,
             give_up: request.give_up,
         }
     }
@@ -98,7 +101,7 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
         let mut q: [f64; N] = widened(values);
         let mut jacobian = [[0.0; M]; N];
         let mut error = kernel.linearise(&q, &mut jacobian, &mut self.scratch);
-        let mut factor = 1e-1;
+        let mut factor = budget.damping;
         let mut iterations = 0;
         let mut timed_out = false;
         // Squared error some iterations ago, to see whether it still shrinks.

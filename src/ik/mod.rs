@@ -42,6 +42,7 @@ pub use lm::LevenbergMarquardt;
 pub use portfolio::Portfolio;
 pub use registry::{solver, solver_names, UnknownSolver};
 pub use request::{
-    Attempt, Goal, IkError, IkRequest, IkSolution, IkSolver, InvalidRequest, Posture, Tolerances,
+    Accept, Attempt, BeyondLimit, Goal, IkError, IkRequest, IkSolution, IkSolver, InvalidRequest,
+    Posture, Tolerances,
 };
 pub use seed::{seed_from_names, SeedError, SeedWarning};

@@ -11,7 +11,7 @@
 
 use super::lm::{self, Budget, Descend};
 use super::reach;
-use super::request::{Attempt, IkError, IkRequest, IkSolution, IkSolver};
+use super::request::{Attempt, BeyondLimit, IkError, IkRequest, IkSolution, IkSolver};
 use super::restart;
 use super::verify::{self, Outcome, Verdict};
 use super::{damped_svd, fabrik, winding};
@@ -34,6 +34,13 @@ const RESTARTS_FOR_SEVERAL: u32 = 300;
 const SAME_ISOLATED: f64 = 1e-3;
 const SAME_REDUNDANT: f64 = 0.1;
 
+/// Task error \[m, rad\] below which a seed counts as close to the target.
+const NEAR: f64 = 0.4;
+/// A joint that moves by more although the seed is close has jumped \[rad, m\].
+const JUMP: f64 = 0.25;
+/// Largest joint step where an answer nearby is looked for \[rad, m\].
+const SMALL_STEP: f64 = 0.03;
+
 impl IkSolver for Portfolio {
     fn name(&self) -> &'static str {
         NAME
@@ -47,8 +54,7 @@ impl IkSolver for Portfolio {
     ) -> Result<IkSolution, IkError> {
         let mut search = Search::new(chain, request, seed, 1)?;
         search.run();
-        let (found, failure) = search.end();
-        found.into_iter().next().ok_or(failure)
+        search.found.pop().ok_or_else(|| search.failure())
     }
 
     /// Distinct answers by the Euclidean distance of joint values (radians and metres alike)
@@ -62,10 +68,14 @@ impl IkSolver for Portfolio {
         let mut search = Search::new(chain, request, seed, request.max_solutions)?;
         search.run();
         search.add_windings();
-        let (mut found, failure) = search.end();
-        if found.is_empty() {
-            return Err(failure);
+        if search.found.is_empty() {
+            return Err(search.failure());
         }
+        let seed = &search.seed;
+        let mut found = search.found;
+        found.sort_by(|a, b| {
+            winding::distance(&a.q, seed).total_cmp(&winding::distance(&b.q, seed))
+        });
         found.truncate(request.max_solutions);
         Ok(found)
     }
@@ -125,6 +135,7 @@ impl<'a> Search<'a> {
         let restarts = self.request.restarts && reachable;
         if let Some(mut descent) = prepared {
             self.descend(descent.as_mut(), self.seed.clone(), !restarts);
+            self.look_nearby(descent.as_mut());
             if restarts {
                 let most = if self.wanted > 1 {
                     RESTARTS_FOR_SEVERAL
@@ -155,6 +166,47 @@ impl<'a> Search<'a> {
         };
         let outcome = fabrik::descend(self.chain, self.request, &start);
         self.take(outcome, "fabrik");
+    }
+
+    /// A seed close to the target deserves an answer close to the seed: where the first descent
+    /// has jumped (near a singular pose it may), small, strongly damped steps are tried, too.
+    fn look_nearby(&mut self, descent: &mut dyn Descend) {
+        let Some(first) = self.found.first() else {
+            return;
+        };
+        let jump = |q: &[f64]| {
+            let moves = q.iter().zip(&self.seed).map(|(to, from)| (to - from).abs());
+            moves.fold(0.0, f64::max)
+        };
+        let moved = jump(&first.q);
+        if moved <= JUMP || descent.squared_error(&self.seed) > NEAR * NEAR {
+            return;
+        }
+        for damping in [3.0, 100.0] {
+            let mut q = self.seed.clone();
+            let budget = Budget {
+                max_step: self.request.max_step.min(SMALL_STEP),
+                damping,
+                ..Budget::of(self.request, false)
+            };
+            let end = descent.descend(&mut q, &budget);
+            self.iterations = self.iterations.saturating_add(end.iterations);
+            if !end.converged || jump(&q) >= moved {
+                continue;
+            }
+            let outcome = Outcome {
+                q,
+                iterations: self.iterations,
+                timed_out: false,
+            };
+            let (nearer, verdict) =
+                verify::finish(self.chain, self.request, &self.seed, outcome, DESCENT_NAME);
+            if verdict == Verdict::Accepted {
+                self.found.clear();
+                self.found.push(nearer);
+                return;
+            }
+        }
     }
 
     fn descend(&mut self, descent: &mut dyn Descend, mut q: Vec<f64>, patient: bool) {
@@ -247,19 +299,15 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The answers, nearest to the seed first, and the error if there is none.
-    fn end(mut self) -> (Vec<IkSolution>, IkError) {
-        let seed = &self.seed;
-        self.found.sort_by(|a, b| {
-            winding::distance(&a.q, seed).total_cmp(&winding::distance(&b.q, seed))
-        });
+    /// Why there is no answer.
+    fn failure(&self) -> IkError {
         let refused = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
-        let mut best = match self.best {
-            Some((_, best)) => best,
+        let mut best = match &self.best {
+            Some((_, best)) => best.clone(),
             None => verify::judge(self.chain, self.request, self.seed.clone(), 0, NAME).0,
         };
         best.iterations = self.iterations;
-        let failure = verify::failure(
+        let mut failure = verify::failure(
             self.chain,
             self.request,
             best,
@@ -267,6 +315,48 @@ impl<'a> Search<'a> {
             self.timed_out,
             refused,
         );
-        (self.found, failure)
+        if let IkError::NotConverged {
+            timed_out: false,
+            refused: 0,
+            beyond_limits,
+            best,
+            ..
+        } = &mut failure
+        {
+            *beyond_limits = beyond(self.chain, self.request, &best.q);
+        }
+        failure
     }
+}
+
+/// The joints that leave their limits on the way from `q` to the target if nothing holds them.
+fn beyond(chain: &Chain, request: &IkRequest<'_>, q: &[f64]) -> Vec<BeyondLimit> {
+    let mut free = chain.clone();
+    for dof in &mut free.dofs {
+        dof.lower = f64::NEG_INFINITY;
+        dof.upper = f64::INFINITY;
+    }
+    let mut needed = q.to_vec();
+    let converged = lm::prepare(&free, request).is_some_and(|mut descent| {
+        descent
+            .descend(&mut needed, &Budget::of(request, false))
+            .converged
+    });
+    if !converged {
+        return Vec::new();
+    }
+    winding::to_nearest(chain, q, &mut needed);
+    let outside = chain
+        .dofs
+        .iter()
+        .zip(&needed)
+        .filter(|(dof, value)| !dof.contains(**value));
+    outside
+        .map(|(dof, &needed)| BeyondLimit {
+            joint: dof.name.clone(),
+            needed,
+            lower: dof.lower,
+            upper: dof.upper,
+        })
+        .collect()
 }

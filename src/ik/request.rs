@@ -30,6 +30,9 @@ pub struct Posture {
     pub weights: Vec<f64>,
 }
 
+/// A condition on answers, see [`IkRequest::accept`].
+pub type Accept<'a> = dyn Fn(&[f64]) -> bool + Sync + 'a;
+
 /// One question to a solver. Plain data: the same request and seed give the same answer,
 /// bit for bit, unless `give_up` says stop.
 #[derive(Clone)]
@@ -40,7 +43,8 @@ pub struct IkRequest<'a> {
     pub goal: Goal,
     /// How exact the answer must be.
     pub tolerances: Tolerances,
-    /// Iterations that one descent of an iterative solver may take.
+    /// Iterations that one descent of an iterative solver may take; solvers whose steps are
+    /// cheaper and do less (`jacobian_transpose`, `ccd`) take more of them, see there.
     pub max_iterations: u32,
     /// Largest step of one joint in one iteration \[rad or m\].
     pub max_step: f64,
@@ -53,7 +57,7 @@ pub struct IkRequest<'a> {
     /// Asked now and then by iterative solvers: true means time is up or the caller has gone.
     pub give_up: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// A further condition on answers, e.g. freedom from collision; an answer it refuses is not one.
-    pub accept: Option<&'a (dyn Fn(&[f64]) -> bool + Sync)>,
+    pub accept: Option<&'a Accept<'a>>,
 }
 
 impl IkRequest<'_> {
@@ -130,6 +134,35 @@ pub enum InvalidRequest {
     },
 }
 
+/// A joint that an answer without limits would need outside its limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BeyondLimit {
+    /// The joint.
+    pub joint: String,
+    /// The value that it would need \[rad or m\].
+    pub needed: f64,
+    /// Its limits \[rad or m\].
+    pub lower: f64,
+    /// See `lower`.
+    pub upper: f64,
+}
+
+fn beyond(joints: &[BeyondLimit]) -> String {
+    let mut text = String::new();
+    for (index, joint) in joints.iter().enumerate() {
+        let lead = if index == 0 {
+            "; beyond the joint limits it would be reached with"
+        } else {
+            ","
+        };
+        text.push_str(&format!(
+            "{lead} {} = {:.4} (limits {:.4} to {:.4})",
+            joint.joint, joint.needed, joint.lower, joint.upper
+        ));
+    }
+    text
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum IkError {
@@ -154,7 +187,7 @@ pub enum IkError {
         best: Option<Box<Attempt>>,
     },
     /// The iteration or time budget is used up; the best try is there to judge.
-    #[error("{solver} did not converge{}: its best try is {:.3e} m and {:.3e} rad off after {} iterations{}", if *timed_out { " in time" } else { "" }, best.position_error, best.orientation_error, best.iterations, if *refused > 0 { format!(" ({refused} answers were refused by the collision check)") } else { String::new() })]
+    #[error("{solver} did not converge{}: its best try is {:.3e} m and {:.3e} rad off after {} iterations{}{}", if *timed_out { " in time" } else { "" }, best.position_error, best.orientation_error, best.iterations, if *refused > 0 { format!(" ({refused} answers were refused by the collision check)") } else { String::new() }, beyond(beyond_limits))]
     NotConverged {
         /// Name of the solver.
         solver: &'static str,
@@ -164,6 +197,9 @@ pub enum IkError {
         timed_out: bool,
         /// How many answers the caller's `accept` refused.
         refused: u32,
+        /// The joints that would have to leave their limits for the answer nearest to the best
+        /// try; empty if no such answer was found or looked for.
+        beyond_limits: Vec<BeyondLimit>,
     },
     /// The solver cannot treat this kind of chain or goal.
     #[error("{solver} does not support this chain: {reason}")]
@@ -241,5 +277,11 @@ pub trait IkSolver: Send + Sync {
     ) -> Result<Vec<IkSolution>, IkError> {
         self.solve(chain, request, seed)
             .map(|solution| vec![solution])
+    }
+}
+
+impl std::fmt::Debug for dyn IkSolver {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
     }
 }

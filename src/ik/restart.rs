@@ -62,7 +62,7 @@ mod tests {
             }
             for (sum, quarters) in sums.iter().zip(&quarters) {
                 assert!((sum / 400.0 - 0.5).abs() < 0.01);
-                assert!(quarters.iter().all(|&count| (95..=105).contains(&count)));
+                assert!(quarters.iter().all(|&count| (85..=115).contains(&count)));
             }
         }
     }

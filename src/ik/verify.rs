@@ -236,5 +236,6 @@ pub(super) fn failure(
         best: Box::new(best),
         timed_out,
         refused,
+        beyond_limits: Vec::new(),
     }
 }

@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn nearest_winding_inside_the_limits() {
-        assert_eq!(nearest(0.1, 6.0, TAU, -TAU, TAU), 0.1 + TAU);
+        assert_eq!(nearest(-0.1, 6.0, TAU, -TAU, TAU), -0.1 + TAU);
+        assert_eq!(nearest(0.1, 6.0, TAU, -TAU, TAU), 0.1);
         assert_eq!(nearest(0.1, 6.0, TAU, -PI, PI), 0.1);
         assert_eq!(nearest(-3.0, 3.0, TAU, -PI, PI), -3.0);
         assert_eq!(nearest(-PI, 3.0, TAU, 0.4, TAU), PI);

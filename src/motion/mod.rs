@@ -8,9 +8,9 @@ use nalgebra::Point2;
 
 use crate::kinematics::forward_kinematics;
 use crate::model::Chain;
-use crate::planar::Side;
+use crate::planar::predicates::Side;
 use crate::planning::{plan_path, ArmPath, Obstacle, PathRequest, PathSettings};
-use crate::trajectory::{retime, MotionLimits, Trajectory};
+use crate::trajectory::{MotionLimits, TimedPath, TimingError, Trajectory, TrajectoryPoint};
 
 /// How far \[m\] the timed motion may come closer to an obstacle than the clearance: what smooth
 /// interpolation between samples costs. Beyond it the path is sampled more finely.
@@ -39,7 +39,7 @@ pub struct PlanSettings {
 pub struct Plan {
     /// The path of the arm.
     pub path: ArmPath,
-    /// The timed motion.
+    /// The timed motion; one point at time zero if the arm is already there.
     pub trajectory: Trajectory,
 }
 
@@ -54,15 +54,11 @@ pub fn plan(
     settings: &PlanSettings,
     request: &PathRequest<'_>,
 ) -> Result<Plan, PlanError> {
-    if !(settings.sample_period > 0.0 && settings.sample_period.is_finite()) {
-        return Err(PlanError::SamplePeriod(settings.sample_period));
-    }
     let mut path_settings = settings.path.clone();
     let mut refinements = 0;
     loop {
         let path = plan_path(chain, obstacles, &path_settings, request)?;
-        let timed = retime(chain, &path.joint_path, &settings.limits)?;
-        let trajectory = timed.resample(settings.sample_period).unwrap_or(timed);
+        let trajectory = timed(chain, &path, settings)?;
         match closest(chain, obstacles, settings.path.clearance, &trajectory) {
             Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
                 if refinements == REFINEMENTS {
@@ -74,6 +70,27 @@ pub fn plan(
             }
             _ => return Ok(Plan { path, trajectory }),
         }
+    }
+}
+
+/// The motion along the path; a single point at time zero where nothing moves.
+fn timed(
+    chain: &Chain,
+    path: &ArmPath,
+    settings: &PlanSettings,
+) -> Result<Trajectory, TimingError> {
+    match TimedPath::new(&path.joint_path, chain, &settings.limits) {
+        Ok(timed) => timed.trajectory(chain.joint_names(), settings.sample_period),
+        Err(TimingError::NoMotion) => Ok(Trajectory {
+            joint_names: chain.joint_names(),
+            points: vec![TrajectoryPoint {
+                time: 0.0,
+                positions: path.joint_path.points.first().cloned().unwrap_or_default(),
+                velocities: vec![0.0; chain.dof()],
+                accelerations: vec![0.0; chain.dof()],
+            }],
+        }),
+        Err(error) => Err(error),
     }
 }
 

@@ -233,14 +233,12 @@ impl<'a> Builder<'a> {
         });
         meetings.sort_unstable_by_key(|m| (m.0, m.1));
         meetings.dedup();
-        for (i, j, meeting) in meetings {
-            let ((a, b), (c, d)) = (bodies.edge(i), bodies.edge(j));
+        // First the exact splits, at vertices that lie on other edges …
+        for &(i, j, meeting) in &meetings {
             if meeting == Meeting::Crossing {
-                let x = self.vertex(line_crossing(&a, &b, &c, &d));
-                self.splits[i as usize].push(x);
-                self.splits[j as usize].push(x);
                 continue;
             }
+            let ((a, b), (c, d)) = (bodies.edge(i), bodies.edge(j));
             let ends = |e: u32| [e as usize, bodies.next[e as usize] as usize];
             for k in ends(j) {
                 if in_open_segment(&a, &b, &bodies.points[k]) {
@@ -250,6 +248,25 @@ impl<'a> Builder<'a> {
             for k in ends(i) {
                 if in_open_segment(&c, &d, &bodies.points[k]) {
                     self.splits[j as usize].push(own[k]);
+                }
+            }
+        }
+        // … then the crossings of the pieces, so that edges that partly coincide get the
+        // same rounded points.
+        let chains = self.chains(own);
+        let mut crossings = Crossings::new(&bodies.points);
+        for (i, j, _) in meetings.iter().filter(|m| m.2 == Meeting::Crossing) {
+            for p in chains[*i as usize].windows(2) {
+                for q in chains[*j as usize].windows(2) {
+                    let sorted = |w: &[u32]| (w[0].min(w[1]), w[0].max(w[1]));
+                    let (p, q) = (sorted(p).min(sorted(q)), sorted(p).max(sorted(q)));
+                    let [a, b, c, d] = [p.0, p.1, q.0, q.1].map(|v| self.points[v as usize]);
+                    if segments_meet(&a, &b, &c, &d) == Meeting::Crossing {
+                        let x = crossings.unify(line_crossing(&a, &b, &c, &d));
+                        let x = self.vertex(x);
+                        self.splits[*i as usize].push(x);
+                        self.splits[*j as usize].push(x);
+                    }
                 }
             }
         }
@@ -341,5 +358,36 @@ impl<'a> Builder<'a> {
         }
         arrangement.vertices = vertices;
         arrangement
+    }
+}
+
+/// Makes one of crossing points that only rounding keeps apart (three edges through one point).
+struct Crossings {
+    grid: f64,
+    cells: HashMap<(i64, i64), Point2<f64>>,
+}
+
+impl Crossings {
+    fn new(points: &[Point2<f64>]) -> Self {
+        let largest = points
+            .iter()
+            .fold(0.0_f64, |m, p| m.max(p.x.abs()).max(p.y.abs()));
+        Crossings {
+            grid: (16.0 * f64::EPSILON * largest).max(f64::MIN_POSITIVE),
+            cells: HashMap::new(),
+        }
+    }
+
+    fn unify(&mut self, p: Point2<f64>) -> Point2<f64> {
+        // At most 2^49 cells each way: exact in an i64.
+        let (i, j) = (
+            (p.x / self.grid).round() as i64,
+            (p.y / self.grid).round() as i64,
+        );
+        let near = (-1..=1).flat_map(|di| (-1..=1).map(move |dj| (i + di, j + dj)));
+        match near.into_iter().find_map(|cell| self.cells.get(&cell)) {
+            Some(q) => *q,
+            None => *self.cells.entry((i, j)).or_insert(p),
+        }
     }
 }

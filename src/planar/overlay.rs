@@ -10,7 +10,8 @@ use std::collections::HashMap;
 
 use i_overlay::core::fill_rule::FillRule;
 use i_overlay::core::overlay_rule::OverlayRule;
-use i_overlay::float::single::SingleFloatOverlay;
+use i_overlay::core::solver::Solver;
+use i_overlay::float::overlay::{FloatOverlay, OverlayOptions};
 use nalgebra::Point2;
 
 use super::polygon::Polygon;
@@ -27,9 +28,11 @@ fn overlay(subject: &[Contour], clip: &[Contour], rule: OverlayRule) -> Vec<Vec<
     if subject.iter().all(|c| c.len() < 3) {
         return Vec::new();
     }
-    subject
-        .to_vec()
-        .overlay_as::<i64>(&clip.to_vec(), rule, FillRule::NonZero)
+    // Rings that touch themselves come apart into rings that do not.
+    let mut options = OverlayOptions::default();
+    options.ogc = true;
+    FloatOverlay::<[f64; 2], i64>::from_subj_and_clip_custom(subject, clip, options, Solver::AUTO)
+        .overlay(rule, FillRule::NonZero)
 }
 
 /// Puts vertices that are within rounding of an input vertex back onto it.

@@ -310,13 +310,8 @@ struct Planned {
 impl Planned {
     /// Smallest distance of the leg's shadow from the obstacles that block at its height.
     fn world_clearance(&self, leg: &TipPath) -> f64 {
-        let (fractions, _) = leg.samples(2e-3, 1.0);
-        let points: Vec<Point2<f64>> = fractions
-            .iter()
-            .map(|u| leg.pose(*u).translation.vector.xy().into())
-            .collect();
         self.world
-            .clearance_of_path(&points)
+            .clearance_of_path(&leg.shadow())
             .map_or(f64::INFINITY, |clearance| clearance.distance)
     }
 }
@@ -341,7 +336,7 @@ fn route(
     let options = WorldOptions {
         clearance: settings.clearance,
         join: Join::Round {
-            arc_tolerance: settings.arc_tolerance,
+            arc_tolerance: Some(settings.arc_tolerance),
         },
         contact: settings.contact,
         snap_tolerance: SNAP,

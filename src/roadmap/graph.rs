@@ -367,6 +367,10 @@ impl Roadmap for VisibilityGraph {
         self.nodes.points.len()
     }
 
+    fn edge_count(&self) -> usize {
+        self.adjacency.edge_count()
+    }
+
     fn edge_list(&self) -> Vec<[Point2<f64>; 2]> {
         self.adjacency
             .edges()

@@ -155,6 +155,9 @@ pub trait Roadmap: fmt::Debug + Send + Sync {
     /// Number of nodes.
     fn node_count(&self) -> usize;
 
+    /// Number of edges.
+    fn edge_count(&self) -> usize;
+
     /// Its edges as pairs of points, for drawing.
     fn edge_list(&self) -> Vec<[Point2<f64>; 2]>;
 

@@ -24,7 +24,7 @@ pub use gate_error::{Field, GateError, Obstruction};
 pub use limits::{LimitDefaults, LimitsError, MotionLimits};
 pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
 pub use polynomial::{JointState, Segment};
-pub use retime::{TimedPath, TimingError, TimingKnot, SAMPLING_SLACK};
+pub use retime::{retime, RetimeError, TimedPath, TimingKnot, SAMPLING_SLACK};
 pub use sampled::{Interpolation, Trajectory, TrajectoryPoint};
 pub use spline::{EndCondition, Spline, SplineError};
 pub use stop::{stop_trajectory, Stop, StopError};

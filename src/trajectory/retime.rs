@@ -14,7 +14,7 @@ pub const SAMPLING_SLACK: f64 = 5e-4;
 
 /// Why a path cannot be timed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TimingError {
+pub enum RetimeError {
     /// The path's points make no curve.
     #[error(transparent)]
     Path(#[from] SplineError),
@@ -64,6 +64,20 @@ struct Section {
     start: f64,
 }
 
+/// The fastest trajectory along `path` within `limits`, sampled at most `sample_period` \[s\] apart:
+/// [`TimedPath::new`] and [`TimedPath::trajectory`] in one.
+///
+/// # Errors
+/// [`RetimeError`].
+pub fn retime(
+    chain: &Chain,
+    path: &JointPath,
+    limits: &MotionLimits,
+    sample_period: f64,
+) -> Result<Trajectory, RetimeError> {
+    TimedPath::new(path, chain, limits)?.trajectory(chain.joint_names(), sample_period)
+}
+
 /// Motion along a joint path in time: rest to rest, with rest at each stop, at every instant
 /// within the limits it was made with.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,12 +106,12 @@ impl TimedPath {
     /// curve that stays inside the chain's position limits wherever the points do.
     ///
     /// # Errors
-    /// [`TimingError`].
+    /// [`RetimeError`].
     pub fn new(
         path: &JointPath,
         chain: &Chain,
         limits: &MotionLimits,
-    ) -> Result<Self, TimingError> {
+    ) -> Result<Self, RetimeError> {
         let bounds: Vec<(f64, f64)> = chain.dofs.iter().map(|d| (d.lower, d.upper)).collect();
         let mut splines = Vec::with_capacity(path.stops.len() + 1);
         let mut from = 0;
@@ -110,7 +124,7 @@ impl TimedPath {
                 None if path.points.is_empty() => return Err(SplineError::Empty.into()),
                 None => {
                     let points = path.points.len();
-                    return Err(TimingError::Stop { stop, points });
+                    return Err(RetimeError::Stop { stop, points });
                 }
             };
             splines.push(Spline::through(section, &bounds)?);
@@ -122,12 +136,12 @@ impl TimedPath {
     /// The fastest motion along splines, one after the other, at rest in between.
     ///
     /// # Errors
-    /// [`TimingError`], not for stops.
-    pub fn along(splines: Vec<Spline>, limits: &MotionLimits) -> Result<Self, TimingError> {
+    /// [`RetimeError`], not for stops.
+    pub fn along(splines: Vec<Spline>, limits: &MotionLimits) -> Result<Self, RetimeError> {
         let mut sections = Vec::with_capacity(splines.len());
         for spline in splines {
             if spline.dof() != limits.dof() {
-                return Err(TimingError::Limits {
+                return Err(RetimeError::Limits {
                     got: limits.dof(),
                     expected: spline.dof(),
                 });
@@ -144,7 +158,7 @@ impl TimedPath {
             });
         }
         if sections.is_empty() {
-            return Err(TimingError::NoMotion);
+            return Err(RetimeError::NoMotion);
         }
         let mut timed = Self {
             sections,
@@ -156,7 +170,7 @@ impl TimedPath {
             Ok(timed)
         } else {
             let length = timed.sections.iter().map(|s| s.spline.length()).sum();
-            Err(TimingError::NotFinite { length })
+            Err(RetimeError::NotFinite { length })
         }
     }
 
@@ -283,13 +297,13 @@ impl TimedPath {
     /// is not enough, as a whole (the samples are then up to that factor further apart).
     ///
     /// # Errors
-    /// [`TimingError::Period`].
+    /// [`RetimeError::Period`].
     pub fn trajectory(
         &self,
         joint_names: Vec<String>,
         period: f64,
-    ) -> Result<Trajectory, TimingError> {
-        let unusable = || TimingError::Period {
+    ) -> Result<Trajectory, RetimeError> {
+        let unusable = || RetimeError::Period {
             period,
             duration: self.duration(),
         };
