@@ -207,7 +207,6 @@ async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution
     let report = |report: Report, state: &'static str| {
         shared.report(&report.with("goal", number).with("state", state).with("fraction", 1));
     };
-    let mut last = String::new();
     loop {
         tokio::time::sleep(LOOK).await;
         if shared.shutdown.is_requested() {
@@ -222,15 +221,12 @@ async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution
         if now < execution.ends {
             continue;
         }
-        match arrived(shared, execution) {
-            Ok(()) => {
-                report(Report::ok(about, "the arm has reached the goal"), "reached");
-                return;
-            }
-            Err(reason) => last = reason,
-        }
+        let Err(reason) = arrived(shared, execution) else {
+            report(Report::ok(about, "the arm has reached the goal"), "reached");
+            return;
+        };
         if now > execution.ends + SETTLING {
-            let message = format!("the trajectory was sent, but the arm has not followed it: {last}");
+            let message = format!("the trajectory was sent, but the arm has not followed it: {reason}");
             report(Report::failed(about, &Failure::new(Code::ControlFailed, message)), "failed");
             return;
         }

@@ -3,7 +3,7 @@
 //!
 //! Ages are by a steady clock at reception: stamps may be of another clock, or zero.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::model::{Chain, RobotModel};
@@ -195,11 +195,6 @@ impl JointStates {
         self.readings.get(joint).copied()
     }
 
-    /// All readings by name.
-    pub fn readings(&self) -> BTreeMap<String, JointReading> {
-        self.readings.iter().map(|(name, reading)| (name.clone(), *reading)).collect()
-    }
-
     /// The reading of a degree of freedom: its own or, where it is not reported, that of a
     /// follower turned back.
     fn dof(&self, chain: &Chain, dof: usize, name: &str) -> Option<JointReading> {
@@ -271,11 +266,6 @@ impl JointStates {
                 received: reading.received,
             })
             .or_else(|| self.get(&joint.name))
-    }
-
-    /// Position of any joint of the robot \[rad or m\]; `None` if it was never heard of.
-    pub fn position(&self, model: &RobotModel, joint: usize) -> Option<f64> {
-        self.reading(model, joint).map(|reading| reading.position)
     }
 
     /// Position of any joint of the robot \[rad or m\], not older than `max_age` \[s\].
@@ -354,7 +344,7 @@ mod tests {
     fn assert_state(states: &JointStates, model: &RobotModel, expected: &Value, when: &str) {
         for (name, value) in expected.as_object().unwrap() {
             let joint = model.joint_index(name).unwrap();
-            let got = states.position(model, joint).unwrap();
+            let got = states.fresh_position(model, joint, at(0.0), 1.0).unwrap();
             assert!((got - number(value)).abs() < 1e-12, "{when}: {name} is {got}, not {value}");
         }
     }
