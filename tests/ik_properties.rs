@@ -657,3 +657,54 @@ fn sliding_joints_alone_and_parallel_axes_off_their_plane() {
         "{scara_off:?}"
     );
 }
+
+#[test]
+fn joint_moves_can_be_bounded() {
+    let mut random = Random(24);
+    let chain = seven_joints();
+    let mut refused = 0;
+    for _ in 0..20 {
+        let seed = random.configuration(&chain);
+        let near: Vec<f64> = chain
+            .dofs
+            .iter()
+            .zip(&seed)
+            .map(|(dof, value)| dof.clamp(value + random.between(-0.1, 0.1)))
+            .collect();
+        let mut request = IkRequest::new(pose_of(&chain, &near));
+        request.max_move = Some(vec![0.1; 7]);
+        let solution = solver("").unwrap().solve(&chain, &request, &seed).unwrap();
+        check(&chain, &request, &seed, &solution);
+        let far = random.configuration(&chain);
+        request.target = pose_of(&chain, &far);
+        for name in solver_names() {
+            match solver(name).unwrap().solve(&chain, &request, &seed) {
+                Ok(solution) => {
+                    let moves = solution
+                        .q
+                        .iter()
+                        .zip(&seed)
+                        .map(|(to, from)| (to - from).abs());
+                    assert!(moves.fold(0.0, f64::max) <= 0.1 + 1e-12);
+                }
+                Err(error) => {
+                    check_failure(&chain, &request, &error);
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 100);
+    let mut request = IkRequest::new(pose_of(&chain, &chain.middle()));
+    request.max_move = Some(vec![0.1; 6]);
+    let seed = chain.middle();
+    assert!(matches!(
+        solver("").unwrap().solve(&chain, &request, &seed),
+        Err(IkError::WrongSize {
+            what: "max_move",
+            ..
+        })
+    ));
+    request.max_move = Some(vec![-0.1; 7]);
+    assert!(solver("").unwrap().solve(&chain, &request, &seed).is_err());
+}

@@ -48,16 +48,26 @@ pub(super) struct Ik {
     #[arg(long)]
     no_restarts: bool,
     /// Largest distance of an answer from the position [m].
-    #[arg(long, value_name = "METRES", default_value_t = 1e-6)]
+    #[arg(
+        long,
+        value_name = "METRES",
+        allow_hyphen_values = true,
+        default_value_t = 1e-6
+    )]
     position_tolerance: f64,
     /// Largest angle between an answer and the orientation [rad].
-    #[arg(long, value_name = "RADIANS", default_value_t = 1e-6)]
+    #[arg(
+        long,
+        value_name = "RADIANS",
+        allow_hyphen_values = true,
+        default_value_t = 1e-6
+    )]
     orientation_tolerance: f64,
     /// Iterations of one descent.
     #[arg(long, value_name = "N", default_value_t = 200)]
     max_iterations: u32,
     /// Time budget.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     timeout: Option<f64>,
     /// Print JSON.
     #[arg(long)]

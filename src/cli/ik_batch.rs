@@ -29,7 +29,7 @@ pub(super) struct IkBatch {
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Time budget of one call.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     timeout: Option<f64>,
     /// Write all answers here.
     #[arg(long, value_name = "OUT.json")]

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::scene::{parse_point, write_file, ContactArgument, Scene, SelfCrossingArgument};
 use super::svg::{Mark, Picture, Style};
 use super::CliError;
+use crate::planar::polygon::ring_edges;
 use crate::planar::{PlanarWorld, WorldOptions};
 use crate::roadmap::{build_roadmap, Roadmap, Route, RouteError};
 
@@ -191,8 +192,10 @@ pub fn draw(
     let clearance = world.options().clearance;
     let outlines = world.outlines();
     if clearance > 0.0 {
-        let rings = outlines.iter().map(|o| o.ring.clone()).collect();
-        picture.rings(rings, &blocked_area(world));
+        // By the even-odd rule the boundary turns the outlines' inside out.
+        let mut rings: Vec<_> = outlines.iter().map(|o| o.ring.clone()).collect();
+        rings.extend(world.boundary().map(|b| b.outer().to_vec()));
+        picture.rings(rings, &INFLATED);
         picture.legend(
             &INFLATED,
             format!("closer than the clearance of {clearance} m"),
@@ -224,7 +227,12 @@ pub fn draw(
         roadmap.node_count(),
         edges.len()
     );
-    picture.segments(edges.into_iter().step_by(every).collect(), &EDGE);
+    let style = if edges.len() > 600 {
+        EDGE.opacity(0.3)
+    } else {
+        EDGE
+    };
+    picture.segments(edges.into_iter().step_by(every).collect(), &style);
     picture.legend(&EDGE, text);
     if !world.segment_is_free(&ends[0], &ends[1]) {
         picture.line(ends.to_vec(), &STRAIGHT);
@@ -252,23 +260,15 @@ pub fn draw(
     picture
 }
 
-/// Without a boundary the blocked outlines are areas; with one they enclose the free space.
-fn blocked_area(world: &PlanarWorld) -> Style {
-    if world.boundary().is_some() {
-        Style::line(INFLATED.stroke, INFLATED.width)
-    } else {
-        INFLATED
-    }
-}
-
 fn draw_route(picture: &mut Picture, world: &PlanarWorld, route: &Route) {
     picture.line(route.points.clone(), &PATH);
-    let turns: Vec<&str> = route
+    let mut turns: Vec<&str> = route
         .obstacles
         .iter()
         .flatten()
         .map(String::as_str)
         .collect();
+    turns.dedup();
     let around = if turns.is_empty() {
         String::new()
     } else {
@@ -295,10 +295,22 @@ fn draw_route(picture: &mut Picture, world: &PlanarWorld, route: &Route) {
     }
 }
 
-/// The mean of the vertices: good enough for a label.
+/// A place for a label: the middle of the widest inner stretch at half height.
 fn label_point(ring: &[Point2<f64>]) -> Point2<f64> {
-    let sum = ring
+    let (low, high) = ring
         .iter()
-        .fold(nalgebra::Vector2::zeros(), |s, p| s + p.coords);
-    Point2::from(sum / ring.len().max(1) as f64)
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), p| {
+            (l.min(p.y), h.max(p.y))
+        });
+    let y = (low + high) / 2.0;
+    let mut crossings: Vec<f64> = ring_edges(ring)
+        .filter(|(a, b)| (a.y > y) != (b.y > y))
+        .map(|(a, b)| a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x))
+        .collect();
+    crossings.sort_by(f64::total_cmp);
+    crossings
+        .chunks_exact(2)
+        .map(|pair| (pair[1] - pair[0], (pair[0] + pair[1]) / 2.0))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(Point2::new(0.0, y), |(_, x)| Point2::new(x, y))
 }

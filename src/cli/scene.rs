@@ -111,8 +111,8 @@ fn read_ring(
         self_crossing,
         ..PolygonOptions::default()
     };
-    Polygon::new(id, ring, &exact)
-        .or_else(|error| Polygon::new(id, ring, &tolerant).map_err(|_| error))
+    Polygon::from_ring(id, ring, &exact)
+        .or_else(|error| Polygon::from_ring(id, ring, &tolerant).map_err(|_| error))
         .map_err(|error| CliError::BadInput(error.to_string()))
 }
 

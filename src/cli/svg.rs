@@ -372,12 +372,18 @@ impl View {
                 let d: String = rings.iter().map(|r| self.path(r) + "Z").collect();
                 writeln!(svg, "<path d=\"{d}\" {attributes}/>")
             }
-            Shape::Line(points) => writeln!(svg, "<path d=\"{}\" {attributes}/>", self.path(points)),
+            Shape::Line(points) => {
+                writeln!(svg, "<path d=\"{}\" {attributes}/>", self.path(points))
+            }
             Shape::Segments(segments) => {
                 let d: String = segments.iter().map(|s| self.path(s)).collect();
                 writeln!(svg, "<path d=\"{d}\" {attributes}/>")
             }
-            Shape::Marker { at, mark, radius: r } => {
+            Shape::Marker {
+                at,
+                mark,
+                radius: r,
+            } => {
                 let (x, y) = (self.x(at.x), self.y(at.y));
                 match mark {
                     Mark::Disc => writeln!(svg, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{r}\" {attributes}/>"),
@@ -388,14 +394,25 @@ impl View {
                     ),
                 }
             }
-            Shape::Text { at, text, size, above } => writeln!(
-                svg,
-                "<text x=\"{:.2}\" y=\"{:.2}\" {FONT} font-size=\"{size}\" fill=\"{}\" text-anchor=\"middle\" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
-                self.x(at.x),
-                self.y(at.y) + if *above { -size } else { size * 0.35 },
-                style.fill,
-                escape(text)
-            ),
+            Shape::Text {
+                at,
+                text,
+                size,
+                above,
+            } => {
+                let x = self.x(at.x);
+                let y = self.y(at.y) + if *above { -size } else { size * 0.35 };
+                let text = escape(text);
+                // A white copy underneath: not every viewer knows `paint-order`.
+                let halo = "fill=\"#ffffff\" stroke=\"#ffffff\" stroke-width=\"3\"";
+                let color = format!("fill=\"{}\"", style.fill);
+                [halo, &color].iter().try_for_each(|paint| {
+                    writeln!(
+                        svg,
+                        "<text x=\"{x:.2}\" y=\"{y:.2}\" {FONT} font-size=\"{size}\" text-anchor=\"middle\" {paint}>{text}</text>"
+                    )
+                })
+            }
         };
     }
 }

@@ -343,6 +343,51 @@ impl CollisionModel {
         Ok(None)
     }
 
+    pub(super) fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    pub(super) fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    /// Whether anything is closer than its clearance and a margin \[m\]: of a body to obstacles, or
+    /// (number of the inner carrier, outer body) of two bodies to each other.
+    pub(super) fn nearer_than(
+        &self,
+        q: &[f64],
+        world: &CollisionWorld,
+        scratch: &mut CheckScratch,
+        to_world: impl Fn(usize) -> f64,
+        to_body: impl Fn(usize, usize) -> f64,
+    ) -> Result<bool, CheckError> {
+        self.place(q, scratch)?;
+        for (index, body) in self.bodies.iter().enumerate() {
+            let most = self.clearance + to_world(index);
+            let near = body.carrier > 0
+                && world
+                    .pieces
+                    .iter()
+                    .any(|piece| self.to_piece(index, piece, most, scratch).is_some());
+            if near {
+                return Ok(true);
+            }
+        }
+        for &(i, j) in &self.pairs {
+            let carrier = |k: usize| self.bodies.get(k).map_or(0, |body| body.carrier);
+            let (inner, outer) = if carrier(i) < carrier(j) {
+                (carrier(i), j)
+            } else {
+                (carrier(j), i)
+            };
+            let most = self.self_clearance + to_body(inner, outer);
+            if self.between(i, j, most, scratch).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The smallest distance \[m\] of any moving link to an obstacle or of any two links (pairs that
     /// may touch left out), zero in contact; infinite where there is nothing to meet.
     ///

@@ -9,9 +9,11 @@ mod bodies;
 mod decompose;
 mod pairs;
 mod shape;
+mod sweep;
 mod world;
 
 pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
 pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
 pub use pairs::AllowedPair;
+pub use sweep::MotionContact;
 pub use world::{CollisionWorld, Prism, WorldError};

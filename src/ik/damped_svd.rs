@@ -44,7 +44,8 @@ impl IkSolver for DampedSvd {
         request: &IkRequest<'_>,
         seed: &[f64],
     ) -> Result<IkSolution, IkError> {
-        let seed = verify::prepare(chain, request, seed)?;
+        let (chain, seed) = verify::prepare(chain, request, seed)?;
+        let chain = chain.as_ref();
         let outcome = descend(chain, request, &seed);
         verify::conclude(chain, request, &seed, outcome, NAME)
     }

@@ -314,7 +314,8 @@ impl IkSolver for LevenbergMarquardt {
         request: &IkRequest<'_>,
         seed: &[f64],
     ) -> Result<IkSolution, IkError> {
-        let seed = verify::prepare(chain, request, seed)?;
+        let (chain, seed) = verify::prepare(chain, request, seed)?;
+        let chain = chain.as_ref();
         let mut descent = prepare(chain, request).ok_or_else(|| IkError::UnsupportedChain {
             solver: NAME,
             reason: format!(

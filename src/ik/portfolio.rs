@@ -38,8 +38,8 @@ const SAME_REDUNDANT: f64 = 0.1;
 const NEAR: f64 = 0.4;
 /// A joint that moves by more although the seed is close has jumped \[rad, m\].
 const JUMP: f64 = 0.25;
-/// Largest joint step where an answer nearby is looked for \[rad, m\].
-const SMALL_STEP: f64 = 0.03;
+/// Starts in the neighbourhood of such a seed.
+const NEARBY_STARTS: u32 = 24;
 
 impl IkSolver for Portfolio {
     fn name(&self) -> &'static str {
@@ -52,7 +52,8 @@ impl IkSolver for Portfolio {
         request: &IkRequest<'_>,
         seed: &[f64],
     ) -> Result<IkSolution, IkError> {
-        let mut search = Search::new(chain, request, seed, 1)?;
+        let (chain, seed) = verify::prepare(chain, request, seed)?;
+        let mut search = Search::new(&chain, request, seed, 1);
         search.run();
         search.found.pop().ok_or_else(|| search.failure())
     }
@@ -65,7 +66,8 @@ impl IkSolver for Portfolio {
         request: &IkRequest<'_>,
         seed: &[f64],
     ) -> Result<Vec<IkSolution>, IkError> {
-        let mut search = Search::new(chain, request, seed, request.max_solutions)?;
+        let (chain, seed) = verify::prepare(chain, request, seed)?;
+        let mut search = Search::new(&chain, request, seed, request.max_solutions);
         search.run();
         search.add_windings();
         if search.found.is_empty() {
@@ -96,18 +98,12 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(
-        chain: &'a Chain,
-        request: &'a IkRequest<'a>,
-        seed: &[f64],
-        wanted: usize,
-    ) -> Result<Self, IkError> {
-        let seed = verify::prepare(chain, request, seed)?;
+    fn new(chain: &'a Chain, request: &'a IkRequest<'a>, seed: Vec<f64>, wanted: usize) -> Self {
         let rows = match request.goal {
             super::Goal::Pose => 6,
             super::Goal::Position => 3,
         };
-        Ok(Search {
+        Search {
             chain,
             request,
             seed,
@@ -122,7 +118,7 @@ impl<'a> Search<'a> {
             best: None,
             iterations: 0,
             timed_out: false,
-        })
+        }
     }
 
     fn done(&self) -> bool {
@@ -135,7 +131,9 @@ impl<'a> Search<'a> {
         let restarts = self.request.restarts && reachable;
         if let Some(mut descent) = prepared {
             self.descend(descent.as_mut(), self.seed.clone(), !restarts);
-            self.look_nearby(descent.as_mut());
+            if restarts {
+                self.look_nearby(descent.as_ref());
+            }
             if restarts {
                 let most = if self.wanted > 1 {
                     RESTARTS_FOR_SEVERAL
@@ -169,29 +167,42 @@ impl<'a> Search<'a> {
     }
 
     /// A seed close to the target deserves an answer close to the seed: where the first descent
-    /// has jumped (near a singular pose it may), small, strongly damped steps are tried, too.
-    fn look_nearby(&mut self, descent: &mut dyn Descend) {
-        let Some(first) = self.found.first() else {
-            return;
-        };
-        let jump = |q: &[f64]| {
-            let moves = q.iter().zip(&self.seed).map(|(to, from)| (to - from).abs());
+    /// has jumped or failed (near a singular pose or a limit it may), a few more are made between
+    /// narrower limits around the seed.
+    fn look_nearby(&mut self, descent: &dyn Descend) {
+        let moved = self.found.first().map(|first| {
+            let moves = first
+                .q
+                .iter()
+                .zip(&self.seed)
+                .map(|(to, from)| (to - from).abs());
             moves.fold(0.0, f64::max)
-        };
-        let moved = jump(&first.q);
-        if moved <= JUMP || descent.squared_error(&self.seed) > NEAR * NEAR {
+        });
+        if moved.is_some_and(|moved| moved <= JUMP)
+            || descent.squared_error(&self.seed) > NEAR * NEAR
+        {
             return;
         }
-        for damping in [3.0, 100.0] {
-            let mut q = self.seed.clone();
-            let budget = Budget {
-                max_step: self.request.max_step.min(SMALL_STEP),
-                damping,
-                ..Budget::of(self.request, false)
+        let narrow = verify::narrowed(self.chain, &self.seed, &vec![JUMP; self.seed.len()]);
+        let Some(mut nearby) = lm::prepare(&narrow, self.request) else {
+            return;
+        };
+        let tries = if self.request.restarts {
+            NEARBY_STARTS
+        } else {
+            0
+        };
+        for number in 0..=tries {
+            let mut q = match number {
+                0 => self.seed.clone(),
+                number => restart::configuration(&narrow, &self.seed, number),
             };
-            let end = descent.descend(&mut q, &budget);
+            let end = nearby.descend(&mut q, &Budget::of(self.request, true));
             self.iterations = self.iterations.saturating_add(end.iterations);
-            if !end.converged || jump(&q) >= moved {
+            if end.timed_out {
+                return;
+            }
+            if !end.converged {
                 continue;
             }
             let outcome = Outcome {

@@ -52,6 +52,9 @@ pub struct IkRequest<'a> {
     pub posture: Option<Posture>,
     /// Whether a solver may start again elsewhere than at the seed.
     pub restarts: bool,
+    /// How far each joint may move from the seed \[rad, m\], one value a degree of freedom;
+    /// an answer elsewhere is none.
+    pub max_move: Option<Vec<f64>>,
     /// How many distinct answers are wanted; solvers that find one return one.
     pub max_solutions: usize,
     /// Asked now and then by iterative solvers: true means time is up or the caller has gone.
@@ -75,6 +78,7 @@ impl IkRequest<'_> {
             max_step: 0.35,
             posture: None,
             restarts: true,
+            max_move: None,
             max_solutions: 1,
             give_up: None,
             accept: None,
@@ -212,7 +216,7 @@ pub enum IkError {
     /// A vector of the wrong length.
     #[error("the {what} has {got} values, the chain has {expected} degrees of freedom")]
     WrongSize {
-        /// `seed`, `posture` or `weights`.
+        /// `seed`, `posture`, `weights` or `max_move`.
         what: &'static str,
         /// Degrees of freedom.
         expected: usize,

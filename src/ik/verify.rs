@@ -1,6 +1,8 @@
 //! What every solver does before and after its own work: the request is checked once, and no
 //! answer becomes `Ok` but through [`judge`].
 
+use std::borrow::Cow;
+
 use super::posture;
 use super::reach;
 use super::request::{Attempt, Goal, IkError, IkRequest, IkSolution, InvalidRequest};
@@ -30,12 +32,13 @@ pub(super) enum Verdict {
     Off,
 }
 
-/// Checks sizes and values of the request and returns the seed, clamped to the limits.
-pub(super) fn prepare(
-    chain: &Chain,
+/// Checks sizes and values of the request and returns the seed, clamped to the limits, and the
+/// chain, its limits narrowed to the joint moves that the request allows.
+pub(super) fn prepare<'a>(
+    chain: &'a Chain,
     request: &IkRequest<'_>,
     seed: &[f64],
-) -> Result<Vec<f64>, IkError> {
+) -> Result<(Cow<'a, Chain>, Vec<f64>), IkError> {
     check_size(chain, "seed", seed)?;
     check_finite(chain, "seed", seed)?;
     let target = &request.target;
@@ -87,12 +90,34 @@ pub(super) fn prepare(
             .into());
         }
     }
-    Ok(chain
+    let seed: Vec<f64> = chain
         .dofs
         .iter()
         .zip(seed)
         .map(|(dof, &value)| dof.clamp(value))
-        .collect())
+        .collect();
+    let Some(moves) = &request.max_move else {
+        return Ok((Cow::Borrowed(chain), seed));
+    };
+    check_size(chain, "max_move", moves)?;
+    if let Some(&value) = moves.iter().find(|most| most.is_nan() || **most < 0.0) {
+        return Err(InvalidRequest::NotPositive {
+            what: "a max_move",
+            value,
+        }
+        .into());
+    }
+    Ok((Cow::Owned(narrowed(chain, &seed, moves)), seed))
+}
+
+/// The chain with limits of at most `moves` around `centre`, which lies inside its limits.
+pub(super) fn narrowed(chain: &Chain, centre: &[f64], moves: &[f64]) -> Chain {
+    let mut narrow = chain.clone();
+    for (dof, (&value, &most)) in narrow.dofs.iter_mut().zip(centre.iter().zip(moves)) {
+        dof.lower = dof.lower.max(value - most);
+        dof.upper = dof.upper.min(value + most);
+    }
+    narrow
 }
 
 fn check_size(chain: &Chain, what: &'static str, values: &[f64]) -> Result<(), IkError> {

@@ -3,7 +3,7 @@
 use crate::ik::IkError;
 use crate::planning::{BreakCause, Partial, PathError};
 use crate::roadmap::{End, RouteError};
-use crate::trajectory::TimingError;
+use crate::trajectory::RetimeError;
 
 /// The kinds of [`PlanError`], for those who answer with a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum PlanError {
     Path(#[from] PathError),
     /// No timing for the path.
     #[error("timing: {0}")]
-    Timing(#[from] TimingError),
+    Timing(#[from] RetimeError),
     /// The timed motion comes too close to an obstacle, at the finest sampling.
     #[error(
         "between its samples the motion comes {missing:.2e} m too close to obstacle \"{obstacle}\""
@@ -60,7 +60,7 @@ impl PlanError {
     pub fn kind(&self) -> PlanErrorKind {
         let path = match self {
             PlanError::Path(path) => path,
-            PlanError::Timing(TimingError::Period { .. }) => return PlanErrorKind::InvalidRequest,
+            PlanError::Timing(RetimeError::Period { .. }) => return PlanErrorKind::InvalidRequest,
             PlanError::Timing(_) | PlanError::TooClose { .. } => return PlanErrorKind::Timing,
         };
         match path {

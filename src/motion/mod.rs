@@ -10,7 +10,7 @@ use crate::kinematics::forward_kinematics;
 use crate::model::Chain;
 use crate::planar::predicates::Side;
 use crate::planning::{plan_path, ArmPath, Obstacle, PathRequest, PathSettings};
-use crate::trajectory::{MotionLimits, TimedPath, TimingError, Trajectory, TrajectoryPoint};
+use crate::trajectory::{MotionLimits, RetimeError, TimedPath, Trajectory, TrajectoryPoint};
 
 /// How far \[m\] the timed motion may come closer to an obstacle than the clearance: what smooth
 /// interpolation between samples costs. Beyond it the path is sampled more finely.
@@ -78,10 +78,10 @@ fn timed(
     chain: &Chain,
     path: &ArmPath,
     settings: &PlanSettings,
-) -> Result<Trajectory, TimingError> {
+) -> Result<Trajectory, RetimeError> {
     match TimedPath::new(&path.joint_path, chain, &settings.limits) {
         Ok(timed) => timed.trajectory(chain.joint_names(), settings.sample_period),
-        Err(TimingError::NoMotion) => Ok(Trajectory {
+        Err(RetimeError::NoMotion) => Ok(Trajectory {
             joint_names: chain.joint_names(),
             points: vec![TrajectoryPoint {
                 time: 0.0,

@@ -1,6 +1,6 @@
 //! Validated polygons, made from rings as users send them.
 //!
-//! [`Polygon::new`] repairs a ring where its meaning is plain and says what it
+//! [`Polygon::from_ring`] repairs a ring where its meaning is plain and says what it
 //! did ([`Repair`]); everything else is refused with a [`PolygonError`] that
 //! names the polygon and the vertex. Afterwards the type guarantees a simple
 //! counter-clockwise outer ring (and clockwise holes, which only computed
@@ -211,7 +211,7 @@ impl Polygon {
     ///
     /// # Errors
     /// See [`PolygonError`].
-    pub fn new(
+    pub fn from_ring(
         id: &str,
         points: &[Point2<f64>],
         options: &PolygonOptions,
@@ -290,7 +290,7 @@ impl Polygon {
     /// # Errors
     /// See [`PolygonError`].
     pub fn from_points(points: &[Point2<f64>]) -> Result<Polygon, PolygonError> {
-        let repaired = Polygon::new("polygon", points, &PolygonOptions::default())?;
+        let repaired = Polygon::from_ring("polygon", points, &PolygonOptions::default())?;
         repaired
             .polygons
             .into_iter()

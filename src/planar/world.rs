@@ -33,7 +33,7 @@ impl Obstacle {
         points: &[Point2<f64>],
         options: &PolygonOptions,
     ) -> Result<(Vec<Obstacle>, Vec<Repair>), PolygonError> {
-        let repaired = Polygon::new(id, points, options)?;
+        let repaired = Polygon::from_ring(id, points, options)?;
         let named = |polygon| Obstacle {
             id: id.to_owned(),
             polygon,

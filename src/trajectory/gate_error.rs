@@ -1,5 +1,7 @@
 //! Why the gate holds a trajectory back.
 
+use crate::collision::{Contact, Obstacle};
+
 /// Which list of a trajectory point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
@@ -43,6 +45,16 @@ pub enum Obstruction {
     /// Something else, in words.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<Contact> for Obstruction {
+    fn from(contact: Contact) -> Self {
+        let link = contact.link;
+        match contact.with {
+            Obstacle::Obstacle(obstacle) => Self::Obstacle { link, obstacle },
+            Obstacle::Link(other) => Self::SelfContact { link, other },
+        }
+    }
 }
 
 /// Why a trajectory is not handed to the controller. Points are counted from zero.

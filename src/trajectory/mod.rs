@@ -4,6 +4,7 @@
 mod controller_rules;
 mod gate;
 mod gate_error;
+mod gate_motion;
 mod limits;
 mod message;
 mod polynomial;

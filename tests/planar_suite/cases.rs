@@ -39,7 +39,7 @@ fn run(name: &str) {
             .map(|(k, ring)| obstacle(&format!("{k}"), ring))
             .collect();
         let boundary = case.boundary.as_ref().map(|ring| {
-            Polygon::new("boundary", &points(ring), &exact())
+            Polygon::from_ring("boundary", &points(ring), &exact())
                 .unwrap()
                 .polygons
                 .remove(0)

@@ -117,7 +117,7 @@ pub fn ring(size: i32) -> impl Strategy<Value = Vec<[i32; 2]>> {
         ]),
     ]
     .prop_filter("simple rings", |ring| {
-        Polygon::new("", &integer_points(ring), &exact())
+        Polygon::from_ring("", &integer_points(ring), &exact())
             .is_ok_and(|r| r.polygons[0].walls().is_empty())
     })
 }
@@ -134,7 +134,7 @@ pub fn integer_world(rings: &[Vec<[i32; 2]>], options: &WorldOptions) -> Arc<Pla
         .enumerate()
         .map(|(k, ring)| Obstacle {
             id: format!("{k}"),
-            polygon: Polygon::new("", &integer_points(ring), &exact())
+            polygon: Polygon::from_ring("", &integer_points(ring), &exact())
                 .unwrap()
                 .polygons
                 .remove(0),

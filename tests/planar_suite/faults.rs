@@ -209,6 +209,6 @@ fn a_refused_ring_leaves_no_part_behind() {
     // Dropping the bad corner would leave a triangle of half the area.
     let mut ring = SQUARE;
     ring[2] = [f64::NAN, f64::NAN];
-    assert!(Polygon::new("shelf", &points(&ring), &PolygonOptions::default()).is_err());
+    assert!(Polygon::from_ring("shelf", &points(&ring), &PolygonOptions::default()).is_err());
     let _ = Contact::Blocked;
 }

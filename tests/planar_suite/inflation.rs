@@ -27,7 +27,11 @@ fn run(name: &str) {
     let polygons: Vec<Polygon> = case
         .polygons
         .iter()
-        .flat_map(|r| Polygon::new("", &points(r), &exact()).unwrap().polygons)
+        .flat_map(|r| {
+            Polygon::from_ring("", &points(r), &exact())
+                .unwrap()
+                .polygons
+        })
         .collect();
     let join = match case.join.as_str() {
         "round" => Join::Round {
@@ -103,7 +107,7 @@ proptest! {
 
     #[test]
     fn never_less_than_asked(raw in ring(9), clearance in 0.001..3.0f64) {
-        let polygon = Polygon::new("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
+        let polygon = Polygon::from_ring("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
         for join in joins() {
             let inflated = inflate(&polygon, clearance, &join).unwrap();
             keeps_clearance(&polygon, &inflated, clearance);
@@ -112,7 +116,7 @@ proptest! {
 
     #[test]
     fn round_joins_stay_within_the_arc_tolerance(raw in ring(9), clearance in 0.01..3.0f64) {
-        let polygon = Polygon::new("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
+        let polygon = Polygon::from_ring("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
         let join = Join::Round { arc_tolerance: Some(0.01) };
         let inflated = inflate(&polygon, clearance, &join).unwrap();
         for v in inflated.rings().flatten() {
@@ -126,7 +130,7 @@ proptest! {
             .iter()
             .map(|v| p(1e6 + v.x * scale, -1e6 + v.y * scale))
             .collect();
-        let Ok(mut read) = Polygon::new("", &moved, &exact()) else { return Ok(()) };
+        let Ok(mut read) = Polygon::from_ring("", &moved, &exact()) else { return Ok(()) };
         let polygon = read.polygons.remove(0);
         let clearance = clearance * scale;
         for join in joins() {
@@ -137,7 +141,7 @@ proptest! {
 
     #[test]
     fn deflated_boundaries_keep_their_distance(raw in ring(9), clearance in 0.001..1.5f64) {
-        let boundary = Polygon::new("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
+        let boundary = Polygon::from_ring("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
         match deflate(&boundary, clearance, &Join::default()) {
             Ok(parts) => for part in parts {
                 part.sanity_check().unwrap();
@@ -155,7 +159,7 @@ proptest! {
 }
 
 fn read(raw: &[[f64; 2]]) -> Polygon {
-    Polygon::new("", &points(raw), &exact())
+    Polygon::from_ring("", &points(raw), &exact())
         .unwrap()
         .polygons
         .remove(0)

@@ -14,7 +14,7 @@ fn resolve() -> PolygonOptions {
 }
 
 fn one(raw: &[[f64; 2]]) -> (Polygon, Vec<Repair>) {
-    let mut repaired = Polygon::new("ring", &points(raw), &exact()).unwrap();
+    let mut repaired = Polygon::from_ring("ring", &points(raw), &exact()).unwrap();
     assert_eq!(repaired.polygons.len(), 1);
     let polygon = repaired.polygons.remove(0);
     polygon.sanity_check().unwrap();
@@ -105,7 +105,7 @@ fn spikes_become_walls() {
 #[test]
 fn crossing_is_refused_with_its_place_or_resolved() {
     let bow_tie = points(&[[0.0, 0.0], [4.0, 4.0], [4.0, 0.0], [0.0, 4.0]]);
-    match Polygon::new("tie", &bow_tie, &exact()) {
+    match Polygon::from_ring("tie", &bow_tie, &exact()) {
         Err(PolygonError::SelfCrossing {
             id,
             first,
@@ -116,7 +116,7 @@ fn crossing_is_refused_with_its_place_or_resolved() {
         }
         other => panic!("{other:?}"),
     }
-    let repaired = Polygon::new("tie", &bow_tie, &resolve()).unwrap();
+    let repaired = Polygon::from_ring("tie", &bow_tie, &resolve()).unwrap();
     assert_eq!(repaired.repairs, [Repair::Resolved { parts: 2 }]);
     let area: f64 = repaired.polygons.iter().map(Polygon::area).sum();
     assert!((area - 8.0).abs() < 1e-12);
@@ -140,7 +140,7 @@ fn a_pentagram_resolves_to_its_full_star() {
         .map(|k| f64::from(k) * 4.0 * std::f64::consts::PI / 5.0)
         .map(|a| p(a.cos(), a.sin()))
         .collect();
-    let repaired = Polygon::new("star", &star, &resolve()).unwrap();
+    let repaired = Polygon::from_ring("star", &star, &resolve()).unwrap();
     assert_eq!(repaired.polygons.len(), 1);
     let polygon = &repaired.polygons[0];
     polygon.sanity_check().unwrap();
@@ -156,14 +156,14 @@ fn touching_itself_is_told_from_crossing() {
     // A vertex that touches the opposite edge.
     let ring = points(&[[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [2.0, 0.0], [0.0, 4.0]]);
     assert!(matches!(
-        Polygon::new("r", &ring, &exact()),
+        Polygon::from_ring("r", &ring, &exact()),
         Err(PolygonError::SelfTouching {
             first: 0,
             second: 2,
             ..
         })
     ));
-    let repaired = Polygon::new("r", &ring, &resolve()).unwrap();
+    let repaired = Polygon::from_ring("r", &ring, &resolve()).unwrap();
     let area: f64 = repaired.polygons.iter().map(Polygon::area).sum();
     assert!((area - 8.0).abs() < 1e-12);
 }
@@ -177,7 +177,7 @@ fn thousands_of_nearly_collinear_points() {
         .map(|t| p(t, 1e-9 * t * (t - 1.0)))
         .collect();
     ring.push(p(0.5, 1.0));
-    let repaired = Polygon::new("arc", &ring, &exact()).unwrap();
+    let repaired = Polygon::from_ring("arc", &ring, &exact()).unwrap();
     repaired.polygons[0].sanity_check().unwrap();
     let kept = repaired.polygons[0].outer().len();
     let dropped = repaired.repairs.len();
@@ -195,7 +195,7 @@ proptest! {
         let ring = integer_points(&raw);
         for self_crossing in [SelfCrossing::Refuse, SelfCrossing::Resolve] {
             let options = PolygonOptions { merge_tolerance: tolerance, self_crossing };
-            if let Ok(repaired) = Polygon::new("any", &ring, &options) {
+            if let Ok(repaired) = Polygon::from_ring("any", &ring, &options) {
                 prop_assert!(!repaired.polygons.is_empty());
                 for polygon in &repaired.polygons {
                     prop_assert_eq!(polygon.sanity_check(), Ok(()));
@@ -209,7 +209,7 @@ proptest! {
     fn winding_start_and_repetitions_do_not_matter(
         raw in ring(8), shift in 0usize..6, reverse: bool, repeat in 0usize..6,
     ) {
-        let plain = Polygon::new("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
+        let plain = Polygon::from_ring("", &integer_points(&raw), &exact()).unwrap().polygons.remove(0);
         let mut other = raw.clone();
         let n = other.len();
         other.rotate_left(shift % n);
@@ -218,7 +218,7 @@ proptest! {
         }
         other.insert(repeat % n, other[repeat % n]);
         other.push(other[0]);
-        let other = Polygon::new("", &integer_points(&other), &exact()).unwrap().polygons.remove(0);
+        let other = Polygon::from_ring("", &integer_points(&other), &exact()).unwrap().polygons.remove(0);
         prop_assert_eq!(plain.area(), other.area());
         let mut turned = other.outer().to_vec();
         let first = turned.iter().position(|v| *v == plain.outer()[0]).unwrap();
