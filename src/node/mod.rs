@@ -1,6 +1,7 @@
 //! The ROS 2 node: converts, calls the core, and converts back.
 
 mod codes;
+mod collisions;
 mod context;
 mod convert;
 mod declared;

@@ -122,7 +122,9 @@ impl From<&ObstacleError> for Failure {
 
 /// One failure for everything that is wrong with a message.
 pub fn failure(errors: &[ObstacleError]) -> Failure {
-    let code = errors.first().map_or(Code::InvalidObstacle, |error| Failure::from(error).code);
+    let code = errors
+        .first()
+        .map_or(Code::InvalidObstacle, |error| Failure::from(error).code);
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Failure::new(code, texts.join("; "))
 }
@@ -137,7 +139,11 @@ pub fn sent_from(message: &PolygonObstacle, frame: &str) -> Sent {
     };
     Sent {
         id: message.id.clone(),
-        frame: if own.is_empty() { frame.to_owned() } else { own.clone() },
+        frame: if own.is_empty() {
+            frame.to_owned()
+        } else {
+            own.clone()
+        },
         operation,
         corners: corners_from(&message.polygon),
         min_height: message.min_height,
@@ -158,6 +164,8 @@ pub struct Applied {
     pub set: ObstacleSet,
     /// What a user should know: frames read in a forgiving way, repairs of polygons.
     pub notes: Vec<String>,
+    /// Whether a polygon was repaired in a way that changes what a user would see.
+    pub repaired: bool,
 }
 
 /// All known obstacles; immutable, a change makes a new set.
@@ -202,8 +210,13 @@ impl ObstacleSet {
     }
 
     /// The name of an obstacle of exactly this shape.
-    pub fn same_shape(&self, other: &Sent, frames: &Frames<'_>, options: &PolygonOptions) -> Option<&str> {
-        let (parts, _) = placed(other, frames, options).ok()?;
+    pub fn same_shape(
+        &self,
+        other: &Sent,
+        frames: &Frames<'_>,
+        options: &PolygonOptions,
+    ) -> Option<&str> {
+        let parts = placed(other, frames, options).ok()?.parts;
         let found = self.by_id.iter().find(|(_, known)| {
             known.len() == parts.len()
                 && known.iter().zip(&parts).all(|(a, b)| {
@@ -225,8 +238,12 @@ impl ObstacleSet {
         frames: &Frames<'_>,
         options: &PolygonOptions,
     ) -> Result<Applied, Vec<ObstacleError>> {
-        let mut set = if replace_all { ObstacleSet::default() } else { self.clone() };
-        let (mut errors, mut notes) = (Vec::new(), Vec::new());
+        let mut set = if replace_all {
+            ObstacleSet::default()
+        } else {
+            self.clone()
+        };
+        let (mut errors, mut notes, mut repaired) = (Vec::new(), Vec::new(), false);
         for (index, change) in changes.iter().enumerate() {
             let id = &change.id;
             if id.is_empty() {
@@ -236,16 +253,23 @@ impl ObstacleSet {
             match change.operation {
                 Operation::Remove => {
                     if set.by_id.remove(id).is_none() {
-                        errors.push(ObstacleError::NotThere { id: id.clone(), known: set.ids() });
+                        errors.push(ObstacleError::NotThere {
+                            id: id.clone(),
+                            known: set.ids(),
+                        });
                     }
                 }
                 Operation::Unknown(operation) => {
-                    errors.push(ObstacleError::UnknownOperation { id: id.clone(), operation });
+                    errors.push(ObstacleError::UnknownOperation {
+                        id: id.clone(),
+                        operation,
+                    });
                 }
                 Operation::Add => match placed(change, frames, options) {
-                    Ok((parts, said)) => {
-                        set.by_id.insert(id.clone(), parts);
-                        notes.extend(said);
+                    Ok(placed) => {
+                        set.by_id.insert(id.clone(), placed.parts);
+                        notes.extend(placed.notes);
+                        repaired |= placed.repaired;
                     }
                     Err(error) => errors.push(error),
                 },
@@ -255,7 +279,11 @@ impl ObstacleSet {
             return Err(errors);
         }
         set.list = set.by_id.values().flatten().cloned().collect();
-        Ok(Applied { set, notes })
+        Ok(Applied {
+            set,
+            notes,
+            repaired,
+        })
     }
 }
 
@@ -266,28 +294,50 @@ fn tilt(pose: &Isometry3<f64>) -> (f64, bool) {
     (angle, z.z < 0.0)
 }
 
+/// An obstacle in the base frame.
+struct Placed {
+    parts: Vec<Obstacle>,
+    notes: Vec<String>,
+    repaired: bool,
+}
+
 /// The obstacle in the base frame, with what is to be told.
 fn placed(
     sent: &Sent,
     frames: &Frames<'_>,
     options: &PolygonOptions,
-) -> Result<(Vec<Obstacle>, Vec<String>), ObstacleError> {
+) -> Result<Placed, ObstacleError> {
     let id = &sent.id;
     let frame = frames
         .resolve(&sent.frame)
-        .map_err(|error| ObstacleError::Frame { id: id.clone(), error })?;
+        .map_err(|error| ObstacleError::Frame {
+            id: id.clone(),
+            error,
+        })?;
     let (angle, upside_down) = tilt(&frame.pose);
     if angle > TILT_TOLERANCE {
-        return Err(ObstacleError::Tilted { id: id.clone(), frame: sent.frame.clone(), angle });
+        return Err(ObstacleError::Tilted {
+            id: id.clone(),
+            frame: sent.frame.clone(),
+            angle,
+        });
     }
     let (min, max) = (sent.min_height, sent.max_height);
     let (min_height, max_height) = if min == 0.0 && max == 0.0 {
         (f64::NEG_INFINITY, f64::INFINITY)
     } else if min < max {
         let z = frame.pose.translation.vector.z;
-        if upside_down { (z - max, z - min) } else { (z + min, z + max) }
+        if upside_down {
+            (z - max, z - min)
+        } else {
+            (z + min, z + max)
+        }
     } else {
-        return Err(ObstacleError::Heights { id: id.clone(), min, max });
+        return Err(ObstacleError::Heights {
+            id: id.clone(),
+            min,
+            max,
+        });
     };
     // The corners' own z does not count: it may be NaN, or the height that a sensor saw.
     let corners: Vec<Point2<f64>> = sent
@@ -295,13 +345,32 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
-    let repaired = Polygon::new(id, &corners, options)
-        .map_err(|error| ObstacleError::Polygon { id: id.clone(), error })?;
+    let repaired = Polygon::new(id, &corners, options).map_err(|error| ObstacleError::Polygon {
+        id: id.clone(),
+        error,
+    })?;
     let mut notes: Vec<String> = frame.note.into_iter().collect();
-    notes.extend(repaired.repairs.iter().filter(|repair| matters(repair)).map(Repair::to_string));
-    let notes = notes.into_iter().map(|note| format!("obstacle \"{id}\": {note}")).collect();
-    let obstacle = |polygon| Obstacle { id: id.clone(), polygon, min_height, max_height };
-    Ok((repaired.polygons.into_iter().map(obstacle).collect(), notes))
+    let repairs = repaired
+        .repairs
+        .iter()
+        .filter(|repair| matters(repair))
+        .map(Repair::to_string);
+    let before = notes.len();
+    notes.extend(repairs);
+    let obstacle = |polygon| Obstacle {
+        id: id.clone(),
+        polygon,
+        min_height,
+        max_height,
+    };
+    Ok(Placed {
+        repaired: notes.len() > before,
+        notes: notes
+            .into_iter()
+            .map(|note| format!("obstacle \"{id}\": {note}"))
+            .collect(),
+        parts: repaired.polygons.into_iter().map(obstacle).collect(),
+    })
 }
 
 /// Whether a repair changes what a user would see.

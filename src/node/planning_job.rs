@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::View;
 use super::ik_request::from_parameters;
 use super::obstacles::Sent;
@@ -67,7 +68,11 @@ impl Planned {
         } else {
             String::new()
         };
-        format!("path of {:.3} m in {:.2} s{near}", path.length, self.plan.trajectory.duration())
+        format!(
+            "path of {:.3} m in {:.2} s{near}",
+            path.length,
+            self.plan.trajectory.duration()
+        )
     }
 }
 
@@ -84,7 +89,11 @@ pub struct Unplanned {
 
 impl From<Failure> for Unplanned {
     fn from(failure: Failure) -> Self {
-        Unplanned { failure, fraction: 0.0, tip_path: Vec::new() }
+        Unplanned {
+            failure,
+            fraction: 0.0,
+            tip_path: Vec::new(),
+        }
     }
 }
 
@@ -93,7 +102,9 @@ impl From<PlanError> for Unplanned {
         Unplanned {
             failure: Failure::from(&error),
             fraction: error.fraction(),
-            tip_path: error.partial().map_or(Vec::new(), |partial| partial.tip_path.clone()),
+            tip_path: error
+                .partial()
+                .map_or(Vec::new(), |partial| partial.tip_path.clone()),
         }
     }
 }
@@ -116,7 +127,10 @@ pub fn plan_order(
     let scaled = limits
         .scaled(
             or_parameter(order.velocity_scaling, parameters.timing.velocity_scaling),
-            or_parameter(order.acceleration_scaling, parameters.timing.acceleration_scaling),
+            or_parameter(
+                order.acceleration_scaling,
+                parameters.timing.acceleration_scaling,
+            ),
         )
         .map_err(Failure::from)?;
     let settings = PlanSettings {
@@ -149,8 +163,25 @@ pub fn plan_order(
         return Err(super::mover::preempted().into());
     }
     let plan = result?;
-    let notes = notes.into_iter().chain(plan.path.notes.iter().cloned()).collect();
-    Ok(Planned { plan, limits, notes, time: started.elapsed() })
+    let mut notes: Vec<String> = notes
+        .into_iter()
+        .chain(plan.path.notes.iter().cloned())
+        .collect();
+    if !obstacles.is_empty() {
+        // A robot without shapes, or a world that cannot be checked, has no such note.
+        let checker = Checker::new(view, chain, obstacles.list(), &mut Vec::new());
+        notes.extend(
+            checker
+                .ok()
+                .and_then(|checker| checker.meets_on_the_way(&plan.trajectory)),
+        );
+    }
+    Ok(Planned {
+        plan,
+        limits,
+        notes,
+        time: started.elapsed(),
+    })
 }
 
 fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {
@@ -169,7 +200,10 @@ fn obstacles(
         return Ok((std::sync::Arc::clone(&view.obstacles), Vec::new()));
     }
     let options = &view.parameters.planning.polygon;
-    match view.obstacles.changed(extra, false, &view.frames(), options) {
+    match view
+        .obstacles
+        .changed(extra, false, &view.frames(), options)
+    {
         Ok(applied) => Ok((std::sync::Arc::new(applied.set), applied.notes)),
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use r2r::arm_planner_msgs::srv::SolveIk::{Request, Response};
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::{with_notes, View};
 use super::convert::{duration_from, duration_message, joint_state_message, text};
 use super::ik_request::{from_parameters, joint_values, posture, tolerance};
@@ -20,6 +21,7 @@ struct Question {
     tolerances: Tolerances,
     timeout: Duration,
     solver: &'static dyn IkSolver,
+    checker: Option<Checker>,
     notes: Vec<String>,
 }
 
@@ -51,7 +53,11 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
     let mut notes = Vec::new();
     let parameters = &view.parameters.ik;
     let chain = view.robot.chain_to(&request.tip_link)?;
-    let name = if request.solver.is_empty() { &parameters.solver } else { &request.solver };
+    let name = if request.solver.is_empty() {
+        &parameters.solver
+    } else {
+        &request.solver
+    };
     let solver = solver(name)?;
     let tolerances = Tolerances {
         position: tolerance(
@@ -69,12 +75,6 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         Duration::ZERO => Duration::from_secs_f64(parameters.timeout.min(1e9)),
         given => given,
     };
-    if request.avoid_collisions {
-        return Err(Failure::new(
-            Code::CollisionCheckingUnavailable,
-            "avoid_collisions: collision checks are not available, nothing was solved; send false to do without them",
-        ));
-    }
     let target = view
         .in_base(
             &request.target.header.frame_id,
@@ -85,7 +85,24 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         .map_err(|failure| failure.of("target"))?;
     let posture = posture(view, &chain, &request.preferred_posture, &mut notes)?;
     let seed = joint_values("the seed", view, &chain, &request.seed, &mut notes)?;
-    Ok(Question { chain, target, seed, posture, tolerances, timeout, solver, notes })
+    let checker = if request.avoid_collisions {
+        let obstacles = view.obstacles.list();
+        let checker = Checker::new(view, &chain, obstacles, &mut notes);
+        Some(checker.map_err(|failure| failure.of("avoid_collisions"))?)
+    } else {
+        None
+    };
+    Ok(Question {
+        chain,
+        target,
+        seed,
+        posture,
+        tolerances,
+        timeout,
+        solver,
+        checker,
+        notes,
+    })
 }
 
 fn answer(
@@ -95,19 +112,45 @@ fn answer(
     started: Instant,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Response {
-    let Question { chain, target, seed, posture, tolerances, timeout, solver, notes } = question;
+    let Question {
+        chain,
+        target,
+        seed,
+        posture,
+        tolerances,
+        timeout,
+        solver,
+        checker,
+        notes,
+    } = question;
     // Budgets by a steady clock: simulated time may stand still.
     let give_up = || cancelled() || started.elapsed() >= timeout;
+    let is_free = |q: &[f64]| checker.as_ref().is_none_or(|checker| checker.is_free(q));
     let wanted = usize::try_from(request.max_solutions.max(1)).unwrap_or(usize::MAX);
     let asked = IkRequest {
-        goal: if request.position_only { Goal::Position } else { Goal::Pose },
+        goal: if request.position_only {
+            Goal::Position
+        } else {
+            Goal::Pose
+        },
         tolerances,
         posture: Some(posture),
         max_solutions: wanted,
-        ..from_parameters(&view.parameters, &view.robot.chain, &chain, target, &give_up)
+        accept: checker
+            .as_ref()
+            .map(|_| &is_free as &(dyn Fn(&[f64]) -> bool + Sync)),
+        ..from_parameters(
+            &view.parameters,
+            &view.robot.chain,
+            &chain,
+            target,
+            &give_up,
+        )
     };
     let result = if wanted == 1 {
-        solver.solve(&chain, &asked, &seed).map(|solution| vec![solution])
+        solver
+            .solve(&chain, &asked, &seed)
+            .map(|solution| vec![solution])
     } else {
         solver.solve_all(&chain, &asked, &seed)
     };
@@ -119,7 +162,10 @@ fn answer(
 
 fn solved(view: &View, chain: &Chain, solutions: &[IkSolution], notes: &[String]) -> Response {
     let Some(first) = solutions.first() else {
-        return failed(&Failure::new(Code::Failure, "the solver returned no solution and no error"));
+        return failed(&Failure::new(
+            Code::Failure,
+            "the solver returned no solution and no error",
+        ));
     };
     let found = match solutions.len() {
         1 => "1 solution".to_owned(),
@@ -135,17 +181,14 @@ fn solved(view: &View, chain: &Chain, solutions: &[IkSolution], notes: &[String]
         solver: first.solver.to_owned(),
         position_error: first.position_error,
         orientation_error: first.orientation_error,
-        iterations: solutions.iter().fold(0, |sum, one| sum.saturating_add(one.iterations)),
+        iterations: solutions
+            .iter()
+            .fold(0, |sum, one| sum.saturating_add(one.iterations)),
         ..Response::default()
     }
 }
 
-fn unsolved(
-    error: &IkError,
-    solver: &dyn IkSolver,
-    notes: &[String],
-    cancelled: bool,
-) -> Response {
+fn unsolved(error: &IkError, solver: &dyn IkSolver, notes: &[String], cancelled: bool) -> Response {
     let failure = if cancelled {
         Failure::new(Code::Preempted, "the node is ending")
     } else {
