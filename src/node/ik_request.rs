@@ -28,6 +28,7 @@ pub fn from_parameters<'a>(
         max_step: parameters.ik.max_step,
         posture: Some(parameters.posture(arm, chain)),
         restarts: true,
+        max_move: None,
         max_solutions: 1,
         give_up: Some(give_up),
         accept: None,

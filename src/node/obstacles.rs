@@ -345,7 +345,7 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
-    let repaired = Polygon::new(id, &corners, options).map_err(|error| ObstacleError::Polygon {
+    let repaired = Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
         id: id.clone(),
         error,
     })?;
