@@ -37,6 +37,8 @@ const SWEEP: usize = 72;
 /// How far outside its limits \[rad\] a branch may be to be tried at the limit: approximate
 /// geometry is off by as much.
 const LIMIT_SLACK: f64 = 1e-3;
+/// The same for exact geometry: near double roots an angle is known to half the digits only.
+const LIMIT_ROUNDING: f64 = 1e-6;
 /// How far from zero \[rad\] the imagined joint of a five-joint arm may be.
 const IMAGINED: f64 = 2e-3;
 /// Two branches that differ by less in every joint \[rad\] are one.
@@ -183,14 +185,15 @@ impl Walk<'_> {
         let start = self.seed.get(index).copied().unwrap_or(0.0);
         let value = (angle - joint.offset) / joint.multiplier;
         let period = std::f64::consts::TAU / joint.multiplier.abs();
-        let wound = winding::nearest(value, start, period, dof.lower, dof.upper);
-        if dof.contains(wound) {
-            return Some(wound);
+        // Rounding must not cost a turn; approximate geometry is off by more.
+        for slack in [LIMIT_ROUNDING, LIMIT_SLACK] {
+            let (low, high) = (dof.lower - slack, dof.upper + slack);
+            let wound = winding::nearest(value, start, period, low, high);
+            if wound >= low && wound <= high {
+                return Some(dof.clamp(wound));
+            }
         }
-        // Just outside, by this or another turn.
-        let (low, high) = (dof.lower - LIMIT_SLACK, dof.upper + LIMIT_SLACK);
-        let wound = winding::nearest(value, start, period, low, high);
-        (wound >= low && wound <= high).then(|| dof.clamp(wound))
+        None
     }
 
     fn values(&self, angles: &[f64]) -> Option<Vec<f64>> {
