@@ -4,10 +4,19 @@
 //! that parses its own arguments and returns a [`CliError`] or what it printed.
 
 mod arm;
+mod chart;
 mod fk;
 mod ik;
 mod ik_batch;
+mod inflate;
 mod info;
+mod path;
+mod path_batch;
+mod plan;
+mod plan_picture;
+mod plan_scene;
+mod scene;
+pub mod svg;
 mod table;
 
 use std::ffi::OsString;
@@ -29,6 +38,10 @@ enum Command {
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
     Info(info::Info),
+    Plan(plan::PlanOptions),
+    Path(path::Path),
+    PathBatch(path_batch::PathBatch),
+    Inflate(inflate::Inflate),
 }
 
 /// Why a command did not do what was asked.
@@ -75,6 +88,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),
         Command::Info(options) => info::run(options),
+        Command::Plan(options) => plan::run(options),
+        Command::Path(command) => command.run(),
+        Command::PathBatch(command) => command.run(),
+        Command::Inflate(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

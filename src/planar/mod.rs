@@ -1,1 +1,33 @@
-//! Being built.
+//! Exact geometry in the plane: obstacles, their clearance, and what is free.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `predicates` | every decision on which side something lies, exactly |
+//! | `sector` | the surroundings of a boundary point, and the contact rule |
+//! | `polygon` | validated polygons from rings as users send them |
+//! | `convex_hull` | hull of a point set |
+//! | `offset` | inflation by a clearance |
+//! | `distance` | distances of points and segments |
+//! | `arrangement` | merged outlines: edges and corners without crossings |
+//! | `world` | the obstacles, and every question about free space |
+//!
+//! All coordinates are metres in one plane; all decisions are exact; only the
+//! points where two outlines cross and those of inflated outlines are rounded.
+
+pub mod arrangement;
+mod bodies;
+pub mod convex_hull;
+pub mod distance;
+mod grid;
+pub mod offset;
+mod overlay;
+pub mod polygon;
+pub mod predicates;
+pub mod sector;
+pub mod world;
+
+pub use arrangement::{Arrangement, Vertex};
+pub use offset::{Join, OffsetError};
+pub use polygon::{Polygon, PolygonError, PolygonOptions, Repair, Repaired, SelfCrossing};
+pub use sector::Contact;
+pub use world::{Location, Obstacle, PlanarWorld, WorldError, WorldOptions};

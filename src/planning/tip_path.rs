@@ -175,6 +175,24 @@ impl TipPath {
         }
     }
 
+    /// The path's shadow as a polyline, arcs by chords that leave them by a share of 10⁻⁵ of their
+    /// radius, inwards.
+    pub fn shadow(&self) -> Vec<Point2<f64>> {
+        let mut points = vec![Point2::new(
+            self.start.translation.x,
+            self.start.translation.y,
+        )];
+        for piece in &self.pieces {
+            let count = match piece {
+                Piece::Line { .. } => 1,
+                Piece::Arc { angle, .. } => pieces_of(angle.abs(), 0.01),
+            };
+            let length = piece.length();
+            points.extend((1..=count).map(|part| piece.at(length * part as f64 / count as f64)));
+        }
+        points
+    }
+
     /// Length of the path's shadow in the plane \[m\].
     pub fn planar_length(&self) -> f64 {
         self.ends.last().copied().unwrap_or(0.0)

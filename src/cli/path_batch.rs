@@ -1,0 +1,275 @@
+//! `arm-planner path-batch`: every query of a scene file, with times, compared with
+//! reference lengths if there are any.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::scene::{read_file, write_file, ContactArgument, Scene, SelfCrossingArgument};
+use super::CliError;
+use crate::planar::{PlanarWorld, WorldOptions};
+use crate::roadmap::{build_roadmap, Roadmap};
+
+/// Runs every query of a planar scene.
+#[derive(Debug, Args)]
+pub struct PathBatch {
+    /// Scene (with queries) or case file (with one start and goal), JSON.
+    #[arg(long)]
+    scene: PathBuf,
+    /// Road map; an unknown name lists the choices.
+    #[arg(long, default_value = "visibility_graph")]
+    roadmap: String,
+    /// Whether obstacles that touch can be slipped between.
+    #[arg(long, value_enum, default_value = "blocked")]
+    contact: ContactArgument,
+    /// Distance to keep from obstacles and boundary. [m]
+    #[arg(long, default_value_t = 0.0)]
+    clearance: f64,
+    /// What to do with polygons that cross themselves.
+    #[arg(long, value_enum, default_value = "refuse")]
+    self_crossing: SelfCrossingArgument,
+    /// Where to write all results, JSON.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Print the results as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct QueryResult {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    path: Vec<[f64; 2]>,
+    time_us: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Comparison {
+    /// Lines of the reference file that were compared.
+    compared: usize,
+    /// Largest relative difference of the lengths.
+    max_relative_difference: f64,
+    /// Query (from 0) with the largest difference.
+    worst_query: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    scene: String,
+    roadmap: String,
+    vertices: usize,
+    nodes: usize,
+    edges: usize,
+    build_ms: f64,
+    query_median_us: f64,
+    query_p99_us: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<Comparison>,
+    results: Vec<QueryResult>,
+}
+
+impl PathBatch {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// See [`CliError`]; a query without a path is [`CliError::NoSolution`], after everything
+    /// was printed and written.
+    pub fn run(&self) -> Result<(), CliError> {
+        let scene = Scene::read(&self.scene, self.self_crossing.into())?;
+        scene.report_repairs();
+        if scene.queries.is_empty() {
+            return Err(CliError::BadInput(format!(
+                "{}: no queries: 'queries' must be a list of [[x, y], [x, y]], or 'start' and \
+                 'goal' be given",
+                self.scene.display()
+            )));
+        }
+        let options = WorldOptions {
+            clearance: self.clearance,
+            contact: self.contact.into(),
+            ..WorldOptions::default()
+        };
+        let (obstacles, boundary) = (scene.obstacles.clone(), scene.boundary.clone());
+        let begin = Instant::now();
+        let world = PlanarWorld::build(obstacles, boundary, &options)
+            .map_err(|error| CliError::BadInput(error.to_string()))?;
+        let roadmap = build_roadmap(&self.roadmap, Arc::new(world))
+            .map_err(|error| CliError::BadInput(error.to_string()))?;
+        let build_ms = begin.elapsed().as_secs_f64() * 1e3;
+        let results = run_queries(&scene, roadmap.as_ref());
+        let mut times: Vec<f64> = results.iter().map(|r| r.time_us).collect();
+        times.sort_by(f64::total_cmp);
+        let report = Report {
+            scene: self.scene.display().to_string(),
+            roadmap: roadmap.name().to_owned(),
+            vertices: scene.vertices,
+            nodes: roadmap.node_count(),
+            edges: roadmap.edge_count(),
+            build_ms,
+            query_median_us: quantile(&times, 0.5),
+            query_p99_us: quantile(&times, 0.99),
+            reference: self.compare(&results)?,
+            results,
+        };
+        if let Some(out) = &self.out {
+            write_file(out, &to_json(&report)?)?;
+        }
+        if self.json {
+            println!("{}", to_json(&report)?);
+        } else {
+            print_table(&report);
+        }
+        let failed = report.results.iter().filter(|r| !r.ok).count();
+        match report.results.iter().find_map(|r| r.reason.as_ref()) {
+            Some(reason) if report.results.len() == 1 => Err(CliError::NoSolution(reason.clone())),
+            Some(reason) => Err(CliError::NoSolution(format!(
+                "{failed} of {} queries have no path; the first: {reason}",
+                report.results.len()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares with the `.ref` file beside the scene, if there is one: a length per line,
+    /// in the order of the queries.
+    fn compare(&self, results: &[QueryResult]) -> Result<Option<Comparison>, CliError> {
+        let path = self.scene.with_extension("ref");
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text = read_file(&path)?;
+        let mut comparison = Comparison {
+            compared: 0,
+            max_relative_difference: 0.0,
+            worst_query: 0,
+        };
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        for (k, (line, result)) in lines.zip(results).enumerate() {
+            let reference = line
+                .split_whitespace()
+                .next()
+                .and_then(|word| word.parse::<f64>().ok())
+                .filter(|length| length.is_finite())
+                .ok_or_else(|| {
+                    CliError::BadInput(format!(
+                        "{}, line {}: '{line}' does not begin with a length",
+                        path.display(),
+                        k + 1
+                    ))
+                })?;
+            let scale = reference.abs().max(f64::MIN_POSITIVE);
+            let difference = result
+                .length
+                .map_or(f64::INFINITY, |l| (l - reference).abs() / scale);
+            comparison.compared += 1;
+            if difference > comparison.max_relative_difference {
+                comparison.max_relative_difference = difference;
+                comparison.worst_query = k;
+            }
+        }
+        Ok(Some(comparison))
+    }
+}
+
+fn run_queries(scene: &Scene, roadmap: &dyn Roadmap) -> Vec<QueryResult> {
+    // Drawn on a terminal only.
+    let bar = ProgressBar::new(scene.queries.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} queries, {eta} left") {
+        bar.set_style(style);
+    }
+    let results = scene
+        .queries
+        .iter()
+        .map(|[start, goal]| {
+            let begin = Instant::now();
+            let answer = roadmap.shortest_path(start, goal);
+            let time_us = begin.elapsed().as_secs_f64() * 1e6;
+            bar.inc(1);
+            match answer {
+                Ok(route) => QueryResult {
+                    ok: true,
+                    length: Some(route.length),
+                    path: route.points.iter().map(|p| [p.x, p.y]).collect(),
+                    time_us,
+                    reason: None,
+                },
+                Err(error) => QueryResult {
+                    ok: false,
+                    length: None,
+                    path: Vec::new(),
+                    time_us,
+                    reason: Some(error.to_string()),
+                },
+            }
+        })
+        .collect();
+    bar.finish_and_clear();
+    results
+}
+
+fn to_json(report: &Report) -> Result<String, CliError> {
+    serde_json::to_string(report)
+        .map_err(|error| CliError::BadInput(format!("the result cannot be written: {error}")))
+}
+
+/// The smallest of sorted values that at least the share `q` of them does not exceed.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
+}
+
+fn print_table(report: &Report) {
+    let failed = report.results.iter().filter(|r| !r.ok).count();
+    println!("scene      {} ({} vertices)", report.scene, report.vertices);
+    println!(
+        "road map   {} ({} nodes, {} edges)",
+        report.roadmap, report.nodes, report.edges
+    );
+    println!("build      {:.3} ms", report.build_ms);
+    println!(
+        "queries    {} ({failed} without a path): median {:.1} µs, p99 {:.1} µs",
+        report.results.len(),
+        report.query_median_us,
+        report.query_p99_us
+    );
+    if let [QueryResult {
+        length: Some(length),
+        path,
+        ..
+    }] = report.results.as_slice()
+    {
+        println!("length     {length}");
+        for [x, y] in path {
+            println!("           {x}, {y}");
+        }
+    }
+    if let Some(reference) = &report.reference {
+        println!(
+            "reference  {} lengths compared, largest relative difference {:.1e} (query {})",
+            reference.compared, reference.max_relative_difference, reference.worst_query
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_of_sorted_times() {
+        let times: Vec<f64> = (1..=200).map(f64::from).collect();
+        assert_eq!(quantile(&times, 0.5), 100.0);
+        assert_eq!(quantile(&times, 0.99), 198.0);
+        assert_eq!(quantile(&[7.0], 0.99), 7.0);
+        assert_eq!(quantile(&[], 0.5), 0.0);
+    }
+}

@@ -1,0 +1,300 @@
+//! Planar scene files: obstacles, an optional boundary, and what is asked.
+
+use std::path::Path;
+
+use nalgebra::Point2;
+use serde::Deserialize;
+
+use super::CliError;
+use crate::planar::{Contact, Obstacle, Polygon, PolygonOptions, Repair, Repaired, SelfCrossing};
+
+/// The contact rule as it is written on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ContactArgument {
+    /// Obstacles that touch are one obstacle.
+    Blocked,
+    /// Only interiors block.
+    Passable,
+}
+
+impl From<ContactArgument> for Contact {
+    fn from(argument: ContactArgument) -> Self {
+        match argument {
+            ContactArgument::Blocked => Contact::Blocked,
+            ContactArgument::Passable => Contact::Passable,
+        }
+    }
+}
+
+/// What to do with rings that cross themselves, as it is written on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SelfCrossingArgument {
+    /// An error.
+    Refuse,
+    /// Resolve by the non-zero rule.
+    Resolve,
+}
+
+impl From<SelfCrossingArgument> for SelfCrossing {
+    fn from(argument: SelfCrossingArgument) -> Self {
+        match argument {
+            SelfCrossingArgument::Refuse => SelfCrossing::Refuse,
+            SelfCrossingArgument::Resolve => SelfCrossing::Resolve,
+        }
+    }
+}
+
+/// A ring as it stands in a file: bare, or with a name.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RingText {
+    Bare(Vec<[f64; 2]>),
+    Named {
+        id: String,
+        #[serde(alias = "polygon", alias = "ring")]
+        points: Vec<[f64; 2]>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct SceneText {
+    #[serde(alias = "polygons")]
+    obstacles: SceneObstacles,
+    #[serde(default)]
+    boundary: Option<Vec<[f64; 2]>>,
+    #[serde(default)]
+    queries: Vec<[[f64; 2]; 2]>,
+    #[serde(default)]
+    start: Option<[f64; 2]>,
+    #[serde(default)]
+    goal: Option<[f64; 2]>,
+}
+
+/// Random scenes also hold a *number* of polygons under that name.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum SceneObstacles {
+    Rings(Vec<RingText>),
+}
+
+/// A scene that was read and checked.
+#[derive(Debug)]
+pub struct Scene {
+    /// The obstacles; those without a name are called by their number in the file.
+    pub obstacles: Vec<Obstacle>,
+    /// The polygon that encloses the free space.
+    pub boundary: Option<Polygon>,
+    /// Pairs of start and goal.
+    pub queries: Vec<[Point2<f64>; 2]>,
+    /// Number of vertices of all obstacles.
+    pub vertices: usize,
+    /// What was repaired, by the polygon's name.
+    pub repairs: Vec<(String, Repair)>,
+}
+
+fn points(ring: &[[f64; 2]]) -> Vec<Point2<f64>> {
+    ring.iter().map(|p| Point2::new(p[0], p[1])).collect()
+}
+
+/// Reads a ring: as it stands if possible, else with the tolerance that single-precision
+/// data need.
+fn read_ring(
+    id: &str,
+    ring: &[Point2<f64>],
+    self_crossing: SelfCrossing,
+) -> Result<Repaired, CliError> {
+    let exact = PolygonOptions {
+        merge_tolerance: 0.0,
+        self_crossing,
+    };
+    let tolerant = PolygonOptions {
+        self_crossing,
+        ..PolygonOptions::default()
+    };
+    Polygon::from_ring(id, ring, &exact)
+        .or_else(|error| Polygon::from_ring(id, ring, &tolerant).map_err(|_| error))
+        .map_err(|error| CliError::BadInput(error.to_string()))
+}
+
+/// Reads a file's text.
+///
+/// # Errors
+/// [`CliError::File`].
+pub fn read_file(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path).map_err(|source| CliError::File {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// [`CliError::File`].
+pub fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(path, text).map_err(|source| CliError::File {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+impl Scene {
+    /// Reads a scene or case file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not the expected JSON, or holds a polygon that is none.
+    pub fn read(path: &Path, self_crossing: SelfCrossing) -> Result<Scene, CliError> {
+        let text = read_file(path)?;
+        Scene::parse(&text, self_crossing).map_err(|error| match error {
+            CliError::BadInput(message) => {
+                CliError::BadInput(format!("{}: {message}", path.display()))
+            }
+            other => other,
+        })
+    }
+
+    /// Reads a scene from its text.
+    ///
+    /// # Errors
+    /// As [`Scene::read`].
+    pub fn parse(text: &str, self_crossing: SelfCrossing) -> Result<Scene, CliError> {
+        let mut value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| CliError::BadInput(format!("not a JSON file: {error}")))?;
+        if let Some(object) = value.as_object_mut() {
+            // Scenes say under this name how many there are; inflation cases list them.
+            if object.contains_key("obstacles") {
+                object.remove("polygons");
+            }
+        }
+        let scene: SceneText = serde_json::from_value(value).map_err(|error| {
+            CliError::BadInput(format!(
+                "not a planar scene ({error}): 'obstacles' must be a list of rings [[x, y], …] \
+                 or of objects with 'id' and 'points'; 'boundary', 'queries', 'start' and \
+                 'goal' are optional"
+            ))
+        })?;
+        let SceneObstacles::Rings(rings) = scene.obstacles;
+        let mut obstacles = Vec::new();
+        let mut repairs = Vec::new();
+        let mut vertices = 0;
+        for (k, ring) in rings.into_iter().enumerate() {
+            let (id, ring) = match ring {
+                RingText::Bare(ring) => (k.to_string(), ring),
+                RingText::Named { id, points } => (id, points),
+            };
+            let repaired = read_ring(&id, &points(&ring), self_crossing)?;
+            repairs.extend(repaired.repairs.into_iter().map(|r| (id.clone(), r)));
+            for polygon in repaired.polygons {
+                vertices += polygon.rings().map(<[_]>::len).sum::<usize>();
+                obstacles.push(Obstacle {
+                    id: id.clone(),
+                    polygon,
+                });
+            }
+        }
+        let boundary = match scene.boundary {
+            None => None,
+            Some(ring) => {
+                let id = crate::planar::world::BOUNDARY;
+                let mut repaired = read_ring(id, &points(&ring), self_crossing)?;
+                repairs.extend(repaired.repairs.into_iter().map(|r| (id.to_owned(), r)));
+                if repaired.polygons.len() != 1 {
+                    return Err(CliError::BadInput(format!(
+                        "the boundary crosses itself and falls into {} parts: send one of them",
+                        repaired.polygons.len()
+                    )));
+                }
+                repaired.polygons.pop()
+            }
+        };
+        let mut queries: Vec<[Point2<f64>; 2]> = scene
+            .queries
+            .iter()
+            .map(|q| q.map(|p| Point2::new(p[0], p[1])))
+            .collect();
+        if let (Some(start), Some(goal)) = (scene.start, scene.goal) {
+            queries.push([start, goal].map(|p| Point2::new(p[0], p[1])));
+        }
+        Ok(Scene {
+            obstacles,
+            boundary,
+            queries,
+            vertices,
+            repairs,
+        })
+    }
+
+    /// Says on standard error what was repaired.
+    pub fn report_repairs(&self) {
+        for (id, repair) in &self.repairs {
+            // A winding is nobody's mistake.
+            if !matches!(repair, Repair::Reversed) {
+                eprintln!("arm-planner: polygon '{id}': {repair}");
+            }
+        }
+    }
+}
+
+/// Reads `x,y`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_point(text: &str) -> Result<Point2<f64>, String> {
+    let numbers: Vec<f64> = text
+        .split(',')
+        .map(|part| part.trim().parse::<f64>())
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("'{text}' is not x,y: {error}"))?;
+    match numbers.as_slice() {
+        [x, y] if x.is_finite() && y.is_finite() => Ok(Point2::new(*x, *y)),
+        [_, _] => Err(format!("'{text}' is not finite")),
+        other => Err(format!("'{text}' has {} numbers, not two", other.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_two_finite_numbers() {
+        assert_eq!(parse_point("1, -2.5"), Ok(Point2::new(1.0, -2.5)));
+        for bad in ["", "1", "1,2,3", "a,b", "nan,1", "1,inf"] {
+            assert!(parse_point(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn scenes_count_polygons_and_cases_list_them() {
+        let scene =
+            r#"{"polygons": 1, "obstacles": [[[0,0],[1,0],[0,1]]], "queries": [[[2,2],[3,3]]]}"#;
+        let scene = Scene::parse(scene, SelfCrossing::Refuse).unwrap();
+        assert_eq!((scene.vertices, scene.queries.len()), (3, 1));
+        let case = r#"{"polygons": [[[0,0],[1,0],[0,1]]], "distance": 1}"#;
+        assert_eq!(
+            Scene::parse(case, SelfCrossing::Refuse)
+                .unwrap()
+                .obstacles
+                .len(),
+            1
+        );
+        let named = r#"{"obstacles": [{"id": "table", "points": [[0,0],[1,0],[0,1]]}]}"#;
+        assert_eq!(
+            Scene::parse(named, SelfCrossing::Refuse).unwrap().obstacles[0].id,
+            "table"
+        );
+    }
+
+    #[test]
+    fn bad_scenes_say_what_is_wrong() {
+        let error = |text: &str| {
+            Scene::parse(text, SelfCrossing::Refuse)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(error("{").contains("JSON"));
+        assert!(error("{}").contains("obstacles"));
+        let bow_tie = r#"{"obstacles": [{"id": "tie", "points": [[0,0],[1,1],[1,0],[0,1]]}]}"#;
+        assert!(error(bow_tie).contains("'tie' crosses itself"));
+    }
+}

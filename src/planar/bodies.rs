@@ -1,0 +1,233 @@
+//! What blocks, as flat arrays with a uniform grid over the edges: the exact
+//! answers about points and segments.
+//!
+//! A body is an obstacle after inflation, the complement of the boundary, or a
+//! wall without thickness. Bodies may overlap and touch each other freely: no
+//! point is ever computed here, so every answer is exact for the coordinates given.
+
+use nalgebra::Point2;
+
+use super::grid::Grid;
+use super::polygon::Polygon;
+use super::predicates::{in_open_segment, on_segment, ray_crosses, segments_meet, Meeting};
+use super::sector::{leaves, passes, Contact, Fan, Sector};
+
+/// What a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The inside of its rings is blocked.
+    Solid,
+    /// The outside of its rings (which are reversed) is blocked.
+    Complement,
+    /// A line that must not be crossed: two edges, out and back.
+    Wall,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
+    /// Index of the obstacle; the number of obstacles stands for the boundary.
+    pub obstacle: u32,
+    pub kind: Kind,
+}
+
+/// Where a point lies with respect to the bodies (indices of bodies).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Spot {
+    pub inside: Vec<u32>,
+    pub on: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bodies {
+    pub bodies: Vec<Body>,
+    /// Edge `i` goes from `points[i]` to `points[next[i]]`, its body to the left.
+    pub points: Vec<Point2<f64>>,
+    pub next: Vec<u32>,
+    pub prev: Vec<u32>,
+    pub edge_body: Vec<u32>,
+    /// The body that stands for what is outside the boundary.
+    complement: Option<u32>,
+    grid: Grid,
+}
+
+impl Bodies {
+    pub fn add_polygon(&mut self, obstacle: u32, polygon: &Polygon) {
+        self.add(obstacle, Kind::Solid, polygon.rings().map(<[_]>::to_vec));
+    }
+
+    pub fn add_wall(&mut self, obstacle: u32, wall: &[Point2<f64>; 2]) {
+        self.add(obstacle, Kind::Wall, std::iter::once(wall.to_vec()));
+    }
+
+    /// The space outside all of `parts` is blocked.
+    pub fn add_complement(&mut self, obstacle: u32, parts: &[Polygon]) {
+        let rings = parts.iter().flat_map(Polygon::rings);
+        let reversed = rings.map(|ring| ring.iter().rev().copied().collect::<Vec<_>>());
+        self.add(obstacle, Kind::Complement, reversed);
+    }
+
+    fn add(&mut self, obstacle: u32, kind: Kind, rings: impl Iterator<Item = Vec<Point2<f64>>>) {
+        let body = self.bodies.len() as u32;
+        self.bodies.push(Body { obstacle, kind });
+        if kind == Kind::Complement {
+            self.complement = Some(body);
+        }
+        for ring in rings {
+            let (first, n) = (self.points.len() as u32, ring.len() as u32);
+            for (k, p) in (0..n).zip(ring) {
+                self.points.push(p);
+                self.next.push(first + (k + 1) % n);
+                self.prev.push(first + (k + n - 1) % n);
+                self.edge_body.push(body);
+            }
+        }
+    }
+
+    /// Builds the grid; to be called once after everything was added.
+    pub fn index(&mut self) {
+        let ends: Vec<_> = (0..self.points.len())
+            .map(|i| self.edge(i as u32))
+            .collect();
+        self.grid = Grid::new(&ends);
+    }
+
+    #[inline]
+    pub fn edge(&self, i: u32) -> (Point2<f64>, Point2<f64>) {
+        let i = i as usize;
+        (self.points[i], self.points[self.next[i] as usize])
+    }
+
+    #[inline]
+    pub fn kind(&self, edge: u32) -> Kind {
+        self.bodies[self.edge_body[edge as usize] as usize].kind
+    }
+
+    /// Calls `f` for every two edges that share a grid cell (possibly more than once).
+    pub fn near_pairs(&self, mut f: impl FnMut(u32, u32)) {
+        for cell in self.grid.cells() {
+            for (k, &i) in cell.iter().enumerate() {
+                for &j in &cell[k + 1..] {
+                    f(i, j);
+                }
+            }
+        }
+    }
+
+    /// Where `p` lies.
+    pub fn locate(&self, p: &Point2<f64>) -> Spot {
+        let mut spot = Spot::default();
+        // Edges, because the grid may show one several times.
+        let mut crossed: Vec<(u32, u32)> = Vec::new();
+        self.grid.visit_ray(p, |i| {
+            let body = self.edge_body[i as usize];
+            let (a, b) = self.edge(i);
+            match ray_crosses(p, &a, &b) {
+                None => spot.on.push(body),
+                Some(true) if self.kind(i) != Kind::Wall => crossed.push((body, i)),
+                Some(_) => {}
+            }
+        });
+        spot.on.sort_unstable();
+        spot.on.dedup();
+        crossed.sort_unstable();
+        crossed.dedup();
+        let odd = crossed
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|c| c.len() % 2 == 1);
+        let odd: Vec<u32> = odd.filter_map(|c| c.first()).map(|c| c.0).collect();
+        let solid = |b: &u32| self.bodies[*b as usize].kind == Kind::Solid;
+        spot.inside = odd.iter().copied().filter(solid).collect();
+        if let Some(complement) = self.complement {
+            if !odd.contains(&complement) {
+                spot.inside.push(complement);
+            }
+        }
+        spot.inside.retain(|b| spot.on.binary_search(b).is_err());
+        spot
+    }
+
+    /// The bodies' turns around `p`; empty if `p` lies on no edge.
+    pub fn sectors_at(&self, p: &Point2<f64>) -> Vec<Sector> {
+        let mut sectors = Vec::new();
+        self.grid.visit_point(p, |i| {
+            let (a, b) = self.edge(i);
+            if a == *p {
+                sectors.push(Sector {
+                    from: b,
+                    to: self.points[self.prev[i as usize] as usize],
+                });
+            } else if in_open_segment(&a, &b, p) {
+                if self.kind(i) == Kind::Wall {
+                    // Its twin gives the other direction.
+                    sectors.push(Sector { from: a, to: a });
+                } else {
+                    sectors.push(Sector { from: b, to: a });
+                }
+            }
+        });
+        sectors
+    }
+
+    /// The edges on which `p` lies.
+    pub fn edges_at(&self, p: &Point2<f64>) -> Vec<u32> {
+        let mut edges = Vec::new();
+        self.grid.visit_point(p, |i| {
+            let (a, b) = self.edge(i);
+            if on_segment(&a, &b, p) {
+                edges.push(i);
+            }
+        });
+        edges
+    }
+
+    /// Whether `p` is in no interior and (where contact blocks) has a way out.
+    pub fn point_is_free(&self, p: &Point2<f64>, contact: Contact) -> bool {
+        let spot = self.locate(p);
+        spot.inside.is_empty() && self.has_exit(p, &spot, contact)
+    }
+
+    /// Whether some direction leads away from `p`, which is in no interior.
+    pub fn has_exit(&self, p: &Point2<f64>, spot: &Spot, contact: Contact) -> bool {
+        spot.on.is_empty() || Fan::new(p, &self.sectors_at(p), contact).has_exit()
+    }
+
+    /// Whether the segment from `a` to `b` enters no interior and slips through no
+    /// contact that blocks. Its ends may lie on boundaries.
+    pub fn segment_is_free(&self, a: &Point2<f64>, b: &Point2<f64>, contact: Contact) -> bool {
+        self.point_is_free(a, contact)
+            && (a == b
+                || self.point_is_free(b, contact) && self.open_segment_is_free(a, b, contact))
+    }
+
+    /// The same for ends that are known to be free.
+    pub fn open_segment_is_free(&self, a: &Point2<f64>, b: &Point2<f64>, contact: Contact) -> bool {
+        let (mut at_a, mut at_b) = (false, false);
+        let mut contacts: Vec<Point2<f64>> = Vec::new();
+        let clear = self.grid.visit_segment(a, b, |i| {
+            let (c, d) = self.edge(i);
+            match segments_meet(a, b, &c, &d) {
+                Meeting::Apart => true,
+                Meeting::Crossing => false,
+                Meeting::Touching => {
+                    at_a |= on_segment(&c, &d, a);
+                    at_b |= on_segment(&c, &d, b);
+                    if in_open_segment(a, b, &c) {
+                        contacts.push(c);
+                    }
+                    true
+                }
+            }
+        });
+        if !clear
+            || (at_a && !leaves(a, &self.sectors_at(a), contact, b))
+            || (at_b && !leaves(b, &self.sectors_at(b), contact, a))
+        {
+            return false;
+        }
+        contacts.sort_by(|p, q| p.x.total_cmp(&q.x).then(p.y.total_cmp(&q.y)));
+        contacts.dedup();
+        contacts
+            .iter()
+            .all(|p| passes(p, &self.sectors_at(p), contact, a, b))
+    }
+}

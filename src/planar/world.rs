@@ -1,0 +1,540 @@
+//! The obstacles of a plane, inflated and merged, and every question about free space.
+
+use nalgebra::Point2;
+
+use super::arrangement::Arrangement;
+use super::bodies::{Bodies, Spot};
+use super::distance::{nearest_on_segment, point_segment, segment_segment};
+use super::offset::{deflate, inflate, Join, OffsetError};
+use super::polygon::{Polygon, PolygonError, PolygonOptions, Repair};
+use super::predicates::{flush_tiny_point, Side};
+use super::sector::{Contact, Sector};
+
+/// Name under which the outer boundary appears among the obstacles.
+pub const BOUNDARY: &str = "boundary";
+
+/// A named polygon that the path must keep out of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Obstacle {
+    /// Name used in answers and errors. Several polygons may share one.
+    pub id: String,
+    /// Its shape.
+    pub polygon: Polygon,
+}
+
+impl Obstacle {
+    /// Reads a ring as a user sends it: usually one obstacle, more when a self-crossing
+    /// ring is resolved, with what was repaired.
+    ///
+    /// # Errors
+    /// See [`PolygonError`].
+    pub fn from_ring(
+        id: &str,
+        points: &[Point2<f64>],
+        options: &PolygonOptions,
+    ) -> Result<(Vec<Obstacle>, Vec<Repair>), PolygonError> {
+        let repaired = Polygon::from_ring(id, points, options)?;
+        let named = |polygon| Obstacle {
+            id: id.to_owned(),
+            polygon,
+        };
+        Ok((
+            repaired.polygons.into_iter().map(named).collect(),
+            repaired.repairs,
+        ))
+    }
+}
+
+/// How a world is built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorldOptions {
+    /// Distance that the path keeps from every obstacle and from the boundary. [m]
+    pub clearance: f64,
+    /// Shape of inflated corners.
+    pub join: Join,
+    /// Whether obstacles that touch (after inflation) can be slipped between.
+    pub contact: Contact,
+    /// A start or goal that lies in an obstacle or too close to one by no more than this is
+    /// moved out to the nearest free point. [m]
+    pub snap_tolerance: f64,
+}
+
+impl Default for WorldOptions {
+    fn default() -> Self {
+        WorldOptions {
+            clearance: 0.0,
+            join: Join::default(),
+            contact: Contact::Blocked,
+            snap_tolerance: 0.0,
+        }
+    }
+}
+
+/// Why a world could not be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WorldError {
+    /// An obstacle could not be inflated.
+    #[error("obstacle '{id}': {source}")]
+    Obstacle {
+        /// The obstacle.
+        id: String,
+        /// What went wrong.
+        source: OffsetError,
+    },
+    /// The boundary could not be moved in by the clearance.
+    #[error("boundary: {0}")]
+    Boundary(OffsetError),
+    /// The snap tolerance is negative or not finite.
+    #[error("snap tolerance {0} m cannot be used: it must be 0 or a positive number")]
+    InvalidSnapTolerance(f64),
+}
+
+/// Where a point lies.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Location {
+    /// In free space.
+    Free,
+    /// On the boundary of what is blocked: allowed.
+    OnBoundary {
+        /// The obstacles whose (inflated) outline it lies on.
+        obstacles: Vec<String>,
+    },
+    /// Inside obstacles as they were given, or on a contact between them that blocks.
+    Inside {
+        /// The obstacles.
+        obstacles: Vec<String>,
+        /// Distance to the nearest free point. [m]
+        depth: f64,
+    },
+    /// Outside the obstacles but nearer to them than the clearance.
+    TooClose {
+        /// The obstacles that are too near, the nearest first.
+        obstacles: Vec<String>,
+        /// Distance to the nearest one. [m]
+        distance: f64,
+        /// The clearance that was asked for. [m]
+        clearance: f64,
+    },
+    /// Outside the boundary as it was given.
+    OutsideBoundary {
+        /// Distance to the nearest free point. [m]
+        depth: f64,
+    },
+    /// A coordinate is NaN, infinite or beyond 1e7 m.
+    Invalid,
+}
+
+impl Location {
+    /// Whether a path may start or end here.
+    pub fn is_free(&self) -> bool {
+        matches!(self, Location::Free | Location::OnBoundary { .. })
+    }
+}
+
+/// How near a path comes to the obstacles as they were given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathClearance {
+    /// Smallest distance. [m]
+    pub distance: f64,
+    /// The obstacle (or [`BOUNDARY`]) there.
+    pub obstacle: String,
+}
+
+/// A closed outline of what is blocked, for drawing and further processing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// Its vertices in order, blocked side to the left, the first one not repeated. Two
+    /// vertices: a wall without thickness.
+    pub ring: Vec<Point2<f64>>,
+    /// The obstacles that it belongs to.
+    pub obstacles: Vec<String>,
+}
+
+/// Obstacles and boundary, inflated and merged: immutable, so that queries can go on
+/// while the next one is built.
+#[derive(Debug, Clone)]
+pub struct PlanarWorld {
+    obstacles: Vec<Obstacle>,
+    boundary: Option<Polygon>,
+    options: WorldOptions,
+    bodies: Bodies,
+    arrangement: Arrangement,
+}
+
+impl PlanarWorld {
+    /// Inflates and merges. The free space is outside all obstacles and inside the boundary.
+    ///
+    /// # Errors
+    /// See [`WorldError`].
+    pub fn build(
+        obstacles: Vec<Obstacle>,
+        boundary: Option<Polygon>,
+        options: &WorldOptions,
+    ) -> Result<PlanarWorld, WorldError> {
+        let snap = options.snap_tolerance;
+        if !(snap >= 0.0 && snap.is_finite()) {
+            return Err(WorldError::InvalidSnapTolerance(snap));
+        }
+        let (clearance, join) = (options.clearance, &options.join);
+        let mut bodies = Bodies::default();
+        for (k, obstacle) in (0u32..).zip(&obstacles) {
+            let inflated = inflate(&obstacle.polygon, clearance, join).map_err(|source| {
+                WorldError::Obstacle {
+                    id: obstacle.id.clone(),
+                    source,
+                }
+            })?;
+            bodies.add_polygon(k, &inflated);
+            // Inflated walls are part of the inflated polygon. Without clearance a wall has
+            // no interior, so that it only counts where contact blocks.
+            if clearance == 0.0 && options.contact == Contact::Blocked {
+                for wall in obstacle.polygon.walls() {
+                    bodies.add_wall(k, wall);
+                }
+            }
+        }
+        if let Some(boundary) = &boundary {
+            let parts = deflate(boundary, clearance, join).map_err(WorldError::Boundary)?;
+            bodies.add_complement(obstacles.len() as u32, &parts);
+        } else {
+            // The clearance is checked even in an empty world.
+            deflate_nothing(clearance, join)?;
+        }
+        bodies.index();
+        let arrangement = Arrangement::new(&bodies, options.contact);
+        Ok(PlanarWorld {
+            obstacles,
+            boundary,
+            options: options.clone(),
+            bodies,
+            arrangement,
+        })
+    }
+
+    /// The obstacles as they were given.
+    pub fn obstacles(&self) -> &[Obstacle] {
+        &self.obstacles
+    }
+
+    /// The boundary as it was given.
+    pub fn boundary(&self) -> Option<&Polygon> {
+        self.boundary.as_ref()
+    }
+
+    /// How the world was built.
+    pub fn options(&self) -> &WorldOptions {
+        &self.options
+    }
+
+    /// The merged outlines as edges and corners.
+    pub fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
+    /// Name of the obstacle with this index; [`BOUNDARY`] for the number of obstacles.
+    pub fn obstacle_id(&self, index: u32) -> &str {
+        self.obstacles
+            .get(index as usize)
+            .map_or(BOUNDARY, |o| o.id.as_str())
+    }
+
+    fn ids(&self, bodies: &[u32]) -> Vec<String> {
+        let mut indices: Vec<u32> = bodies
+            .iter()
+            .filter_map(|b| self.bodies.bodies.get(*b as usize))
+            .map(|b| b.obstacle)
+            .collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let mut ids: Vec<String> = indices
+            .iter()
+            .map(|i| self.obstacle_id(*i).to_owned())
+            .collect();
+        ids.dedup();
+        ids
+    }
+
+    /// Where `p` lies, exactly.
+    pub fn locate(&self, p: &Point2<f64>) -> Location {
+        if !is_valid(p) {
+            return Location::Invalid;
+        }
+        let p = &flush_tiny_point(p);
+        let spot = self.bodies.locate(p);
+        if spot.inside.is_empty() {
+            if spot.on.is_empty() {
+                return Location::Free;
+            }
+            if self.bodies.has_exit(p, &spot, self.options.contact) {
+                return Location::OnBoundary {
+                    obstacles: self.ids(&spot.on),
+                };
+            }
+        }
+        self.explain(p, &spot)
+    }
+
+    /// Why `p`, which is not free, is not.
+    fn explain(&self, p: &Point2<f64>, spot: &Spot) -> Location {
+        let depth = || {
+            self.nearest_free_point(p)
+                .map_or(f64::INFINITY, |q| (q - p).norm())
+        };
+        if self
+            .boundary
+            .as_ref()
+            .is_some_and(|b| b.locate(p) == Side::Outside)
+        {
+            return Location::OutsideBoundary { depth: depth() };
+        }
+        let within: Vec<String> = dedup(
+            self.obstacles
+                .iter()
+                .filter(|o| o.polygon.locate(p) == Side::Inside)
+                .map(|o| o.id.clone()),
+        );
+        if !within.is_empty() {
+            return Location::Inside {
+                obstacles: within,
+                depth: depth(),
+            };
+        }
+        if self.options.clearance == 0.0 {
+            // On a contact that blocks.
+            return Location::Inside {
+                obstacles: self.ids(&spot.on),
+                depth: depth(),
+            };
+        }
+        let blocking = [spot.inside.as_slice(), spot.on.as_slice()].concat();
+        let mut near: Vec<(f64, u32)> = blocking
+            .iter()
+            .filter_map(|b| self.bodies.bodies.get(*b as usize))
+            .map(|b| (self.distance_to(b.obstacle, p), b.obstacle))
+            .collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Location::TooClose {
+            distance: near.first().map_or(f64::INFINITY, |n| n.0),
+            obstacles: dedup(near.iter().map(|n| self.obstacle_id(n.1).to_owned())),
+            clearance: self.options.clearance,
+        }
+    }
+
+    fn distance_to(&self, obstacle: u32, p: &Point2<f64>) -> f64 {
+        match (self.obstacles.get(obstacle as usize), &self.boundary) {
+            (Some(o), _) => o.polygon.distance(p),
+            (None, Some(boundary)) => boundary.boundary_distance(p),
+            (None, None) => f64::INFINITY,
+        }
+    }
+
+    /// Whether a straight move from `a` to `b` keeps out of every interior (and slips through
+    /// no contact that blocks), exactly. Both ends may lie on boundaries.
+    pub fn segment_is_free(&self, a: &Point2<f64>, b: &Point2<f64>) -> bool {
+        is_valid(a)
+            && is_valid(b)
+            && self.bodies.segment_is_free(
+                &flush_tiny_point(a),
+                &flush_tiny_point(b),
+                self.options.contact,
+            )
+    }
+
+    /// [`PlanarWorld::segment_is_free`] for ends that are known to be free.
+    pub fn open_segment_is_free(&self, a: &Point2<f64>, b: &Point2<f64>) -> bool {
+        self.bodies.open_segment_is_free(a, b, self.options.contact)
+    }
+
+    /// What surrounds `p`: empty unless `p` lies on an outline.
+    pub fn sectors_at(&self, p: &Point2<f64>) -> Vec<Sector> {
+        self.bodies.sectors_at(p)
+    }
+
+    /// Pieces of split edges that pass `p` at rounding's distance although `p` lies exactly
+    /// on the edge that was split (indices of the arrangement's edges).
+    pub(crate) fn displaced_edges(&self, p: &Point2<f64>) -> Vec<u32> {
+        let at = self.bodies.edges_at(p);
+        if at.is_empty() {
+            return Vec::new();
+        }
+        (0..self.arrangement.edges().len())
+            .filter(|i| at.contains(&self.arrangement.parent(*i)))
+            .map(|i| i as u32)
+            .collect()
+    }
+
+    /// Distance from `p` to the nearest obstacle as it was given (0 inside) and its name;
+    /// `None` in a world without obstacles. The boundary does not count. [m]
+    pub fn distance_to_obstacles(&self, p: &Point2<f64>) -> Option<(f64, &str)> {
+        self.obstacles
+            .iter()
+            .map(|o| (o.polygon.distance(p), o.id.as_str()))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// Smallest distance between the polyline `points` and the obstacles and the boundary as
+    /// they were given; `None` when there are none, or no points.
+    pub fn clearance_of_path(&self, points: &[Point2<f64>]) -> Option<PathClearance> {
+        let single = points
+            .first()
+            .map(|p| (*p, *p))
+            .into_iter()
+            .take(usize::from(points.len() == 1));
+        let segments: Vec<_> = points
+            .windows(2)
+            .map(|w| (w[0], w[1]))
+            .chain(single)
+            .collect();
+        let polygons = self
+            .obstacles
+            .iter()
+            .map(|o| (o.id.as_str(), &o.polygon, Side::Outside))
+            .chain(self.boundary.iter().map(|b| (BOUNDARY, b, Side::Inside)));
+        let mut best: Option<PathClearance> = None;
+        for (id, polygon, good_side) in polygons {
+            let edges = polygon
+                .edges()
+                .chain(polygon.walls().iter().map(|w| (w[0], w[1])));
+            let mut distance = f64::INFINITY;
+            for (c, d) in edges {
+                for (a, b) in &segments {
+                    distance = distance.min(segment_segment(a, b, &c, &d));
+                }
+            }
+            let wrong = |p: &Point2<f64>| {
+                let side = polygon.locate(p);
+                side != good_side && side != Side::Boundary
+            };
+            if points.iter().any(wrong) {
+                distance = 0.0;
+            }
+            if !segments.is_empty() && best.as_ref().is_none_or(|b| distance < b.distance) {
+                best = Some(PathClearance {
+                    distance,
+                    obstacle: id.to_owned(),
+                });
+            }
+        }
+        best
+    }
+
+    /// The free point nearest to `p` (`p` itself if it is free); `None` if nothing is free.
+    pub fn nearest_free_point(&self, p: &Point2<f64>) -> Option<Point2<f64>> {
+        if !is_valid(p) {
+            return None;
+        }
+        let p = flush_tiny_point(p);
+        if self.bodies.point_is_free(&p, self.options.contact) {
+            return Some(p);
+        }
+        let vertices = self.arrangement.vertices();
+        let mut candidates: Vec<(f64, [Point2<f64>; 2])> = self
+            .arrangement
+            .edges()
+            .iter()
+            .map(|e| e.map(|v| vertices[v as usize].point))
+            .map(|[a, b]| (point_segment(&p, &a, &b), [a, b]))
+            .collect();
+        candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
+        candidates
+            .iter()
+            .find_map(|(_, [a, b])| self.push_out(&nearest_on_segment(&p, a, b), a, b))
+    }
+
+    /// `q` on the edge `a b`, moved to the free side by as little as rounding needs.
+    fn push_out(&self, q: &Point2<f64>, a: &Point2<f64>, b: &Point2<f64>) -> Option<Point2<f64>> {
+        let free = |q: &Point2<f64>| self.bodies.point_is_free(q, self.options.contact);
+        if free(q) {
+            return Some(*q);
+        }
+        let d = (b - a).normalize();
+        let outward = nalgebra::Vector2::new(d.y, -d.x);
+        let unit = f64::EPSILON * (q.x.abs() + q.y.abs() + 1e-3 * (b - a).norm());
+        // Up to 2^20 units in the last place: a nanometre for a robot.
+        (0..20)
+            .map(|k| q + outward * (unit * f64::from(1u32 << k)))
+            .map(|q| flush_tiny_point(&q))
+            .find(free)
+    }
+
+    /// The merged outlines of everything that is blocked.
+    pub fn outlines(&self) -> Vec<Outline> {
+        let vertices = self.arrangement.vertices();
+        self.arrangement
+            .loops()
+            .iter()
+            .map(|ring| {
+                let mut indices: Vec<u32> = ring
+                    .iter()
+                    .flat_map(|v| vertices[*v as usize].obstacles.iter().copied())
+                    .collect();
+                indices.sort_unstable();
+                indices.dedup();
+                Outline {
+                    ring: ring.iter().map(|v| vertices[*v as usize].point).collect(),
+                    obstacles: dedup(indices.iter().map(|i| self.obstacle_id(*i).to_owned())),
+                }
+            })
+            .collect()
+    }
+
+    /// Checks the promises of the world and of everything in it; for tests and fuzzing.
+    ///
+    /// # Errors
+    /// Says which promise is broken.
+    pub fn sanity_check(&self) -> Result<(), String> {
+        for obstacle in &self.obstacles {
+            obstacle
+                .polygon
+                .sanity_check()
+                .map_err(|e| format!("obstacle '{}': {e}", obstacle.id))?;
+        }
+        let arrangement = &self.arrangement;
+        let mut balance = vec![0i32; arrangement.vertices().len()];
+        for (i, &[from, to]) in arrangement.edges().iter().enumerate() {
+            if from == to {
+                return Err(format!("edge {i} has no length"));
+            }
+            if !arrangement.is_wall(i) {
+                balance[from as usize] += 1;
+                balance[to as usize] -= 1;
+            }
+        }
+        if let Some(v) = balance.iter().position(|b| *b != 0) {
+            return Err(format!("the outline is not closed at vertex {v}"));
+        }
+        for (i, vertex) in arrangement.vertices().iter().enumerate() {
+            if vertex.sectors.is_empty() || vertex.obstacles.is_empty() {
+                return Err(format!("vertex {i} belongs to nothing"));
+            }
+            if vertex.corner.is_some()
+                && !self
+                    .bodies
+                    .point_is_free(&vertex.point, self.options.contact)
+            {
+                return Err(format!("corner {i} is not free"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn deflate_nothing(clearance: f64, join: &Join) -> Result<(), WorldError> {
+    super::offset::validate(clearance, join).map_err(WorldError::Boundary)
+}
+
+fn is_valid(p: &Point2<f64>) -> bool {
+    let ok = |c: f64| c.is_finite() && c.abs() <= super::polygon::MAX_COORDINATE;
+    ok(p.x) && ok(p.y)
+}
+
+/// Without later repetitions, in order.
+fn dedup(ids: impl Iterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for id in ids {
+        if !out.contains(&id) {
+            out.push(id);
+        }
+    }
+    out
+}

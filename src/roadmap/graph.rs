@@ -1,0 +1,406 @@
+//! The visibility graph of a world: nodes, flat adjacency, and queries.
+//!
+//! Its nodes are the corners in which shortest paths can turn. Start and goal
+//! are joined to it for each query. Every leg of an answer is checked by the
+//! world's exact segment test before it is returned.
+
+use std::sync::Arc;
+
+use nalgebra::Point2;
+
+use crate::planar::convex_hull::convex_hull;
+use crate::planar::predicates::flush_tiny_point;
+use crate::planar::sector::Corner;
+use crate::planar::{Location, PlanarWorld};
+
+use super::naive;
+use super::search::{shortest, Adjacency, Found, Search};
+use super::sweep::{Sweeper, View};
+use super::{End, Roadmap, Route, RouteError};
+
+/// The corners in which shortest paths can turn, flat.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Nodes {
+    pub points: Vec<Point2<f64>>,
+    pub corners: Vec<Corner>,
+    /// The arrangement's vertex of every node.
+    pub vertices: Vec<u32>,
+    /// The node of every vertex of the arrangement, if it is one.
+    pub of_vertex: Vec<Option<u32>>,
+}
+
+impl Nodes {
+    pub fn new(world: &PlanarWorld) -> Self {
+        let mut nodes = Nodes::default();
+        for (v, vertex) in (0u32..).zip(world.arrangement().vertices()) {
+            nodes.of_vertex.push(vertex.corner.map(|corner| {
+                nodes.points.push(vertex.point);
+                nodes.corners.push(corner);
+                nodes.vertices.push(v);
+                nodes.points.len() as u32 - 1
+            }));
+        }
+        nodes
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Builder {
+    Naive,
+    Sweep,
+}
+
+/// Visibility graph with its queries.
+#[derive(Debug)]
+pub struct VisibilityGraph {
+    name: &'static str,
+    world: Arc<PlanarWorld>,
+    builder: Builder,
+    nodes: Nodes,
+    adjacency: Adjacency,
+    search: Search,
+}
+
+impl VisibilityGraph {
+    /// Builds by asking for every pair: the oracle.
+    pub fn naive(world: Arc<PlanarWorld>) -> Self {
+        let nodes = Nodes::new(&world);
+        let edges = naive::visibility_edges(&world, &nodes);
+        Self::new("visibility_naive", world, Builder::Naive, nodes, &edges)
+    }
+
+    /// Builds by a rotational sweep around every node.
+    pub fn by_sweep(name: &'static str, world: Arc<PlanarWorld>) -> Self {
+        let nodes = Nodes::new(&world);
+        let edges = sweep_edges(&world, &nodes);
+        Self::new(name, world, Builder::Sweep, nodes, &edges)
+    }
+
+    fn new(
+        name: &'static str,
+        world: Arc<PlanarWorld>,
+        builder: Builder,
+        nodes: Nodes,
+        edges: &[[u32; 2]],
+    ) -> Self {
+        let distance =
+            |a: u32, b: u32| (nodes.points[a as usize] - nodes.points[b as usize]).norm();
+        let adjacency = Adjacency::new(nodes.points.len(), edges, distance);
+        VisibilityGraph {
+            name,
+            world,
+            builder,
+            nodes,
+            adjacency,
+            search: Search::AStar,
+        }
+    }
+
+    /// The same graph, searched by another algorithm.
+    pub fn with_search(mut self, search: Search) -> Self {
+        self.search = search;
+        self
+    }
+
+    /// Where the nodes are.
+    pub fn nodes(&self) -> &[Point2<f64>] {
+        &self.nodes.points
+    }
+
+    /// The edges between nodes.
+    pub fn adjacency(&self) -> &Adjacency {
+        &self.adjacency
+    }
+
+    /// Nodes that the free point `p` sees, with their distances, in the order of their numbers.
+    fn links(&self, p: &Point2<f64>) -> Vec<(u32, f64)> {
+        let mut visible = match self.builder {
+            Builder::Naive => naive::visible_from(&self.world, &self.nodes, p),
+            Builder::Sweep => {
+                let mut visible = Vec::new();
+                look_around(&self.world, p, |v| {
+                    visible.extend(self.nodes.of_vertex[v as usize])
+                });
+                visible
+            }
+        };
+        visible.sort_unstable();
+        visible
+            .iter()
+            .map(|&i| (i, (self.nodes.points[i as usize] - p).norm()))
+            .collect()
+    }
+
+    /// Searches, and searches again without legs that the exact test does not confirm
+    /// (which only rounded crossing points of overlapping obstacles can bring about).
+    fn search(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Option<Found> {
+        if self.world.open_segment_is_free(start, goal) {
+            return Some(Found {
+                nodes: Vec::new(),
+                length: (goal - start).norm(),
+                expanded: 0,
+            });
+        }
+        let mut from = self.links(start);
+        let mut to = self.links(goal);
+        let mut forbidden: Vec<(u32, u32)> = Vec::new();
+        let point = |i: u32| &self.nodes.points[i as usize];
+        loop {
+            let found = shortest(
+                &self.adjacency,
+                self.search,
+                &from,
+                &to,
+                |i| (goal - point(i)).norm(),
+                |a, b| !forbidden.is_empty() && forbidden.contains(&(a.min(b), a.max(b))),
+            )?;
+            let (first, last) = (*found.nodes.first()?, *found.nodes.last()?);
+            if !self.world.open_segment_is_free(start, point(first)) {
+                from.retain(|l| l.0 != first);
+            } else if !self.world.open_segment_is_free(point(last), goal) {
+                to.retain(|l| l.0 != last);
+            } else {
+                let blocked = found
+                    .nodes
+                    .windows(2)
+                    .map(|w| (w[0], w[1]))
+                    .find(|&(a, b)| !self.world.open_segment_is_free(point(a), point(b)));
+                match blocked {
+                    Some((a, b)) => forbidden.push((a.min(b), a.max(b))),
+                    None => return Some(found),
+                }
+            }
+        }
+    }
+
+    fn no_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> RouteError {
+        let surroundings = [(End::Start, start), (End::Goal, goal)]
+            .map(|(end, p)| (end, self.reachable_obstacles(p)));
+        let [(_, (start_open, _)), (_, (goal_open, _))] = &surroundings;
+        // If both are shut in, the start is named; if the boundary makes both look shut in,
+        // the one with fewer obstacles around it.
+        let fewer = surroundings[1].1 .1.len() < surroundings[0].1 .1.len();
+        let goal_is_enclosed = (*start_open && !goal_open) || (!start_open && !goal_open && fewer);
+        let [start, goal] = surroundings;
+        let (enclosed, (_, by)) = if goal_is_enclosed { goal } else { start };
+        let by = by
+            .iter()
+            .map(|i| self.world.obstacle_id(*i).to_owned())
+            .collect();
+        RouteError::NoPath { enclosed, by }
+    }
+
+    /// The obstacles that a path from `p` can come to, and whether it can come out of all
+    /// of them (to the hull of everything).
+    fn reachable_obstacles(&self, p: &Point2<f64>) -> (bool, Vec<u32>) {
+        let vertices = self.world.arrangement().vertices();
+        let mut seen_vertices = vec![false; vertices.len()];
+        let mut queue = vec![*p];
+        let mut next = 0;
+        while let Some(q) = queue.get(next).copied() {
+            next += 1;
+            look_around(&self.world, &q, |v| {
+                let seen = &mut seen_vertices[v as usize];
+                if !*seen {
+                    *seen = true;
+                    if vertices[v as usize].corner.is_some() {
+                        queue.push(vertices[v as usize].point);
+                    }
+                }
+            });
+        }
+        let all: Vec<Point2<f64>> = vertices.iter().map(|v| v.point).collect();
+        let hull = convex_hull(&all);
+        let reached = || {
+            vertices
+                .iter()
+                .zip(&seen_vertices)
+                .filter(|(_, seen)| **seen)
+                .map(|(v, _)| v)
+        };
+        let open = self.world.boundary().is_none() && reached().any(|v| hull.contains(&v.point));
+        let mut obstacles: Vec<u32> = reached()
+            .flat_map(|v| v.obstacles.iter().copied())
+            .collect();
+        obstacles.sort_unstable();
+        obstacles.dedup();
+        (open, obstacles)
+    }
+}
+
+/// Sweeps around any free point.
+fn look_around(world: &PlanarWorld, p: &Point2<f64>, found: impl FnMut(u32)) {
+    let sectors = world.sectors_at(p);
+    let ignored = world.displaced_edges(p);
+    let view = View {
+        point: *p,
+        sectors: &sectors,
+        corner: None,
+        ignored: &ignored,
+        upper_half: false,
+    };
+    Sweeper::new(world).visible(&view, found);
+}
+
+/// All pairs `[i, j]` that see each other, sorted, `i < j`.
+fn sweep_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
+    let mut sweeper = Sweeper::new(world);
+    let vertices = world.arrangement().vertices();
+    let mut edges = Vec::new();
+    for (i, v) in (0u32..).zip(&nodes.vertices) {
+        let vertex = &vertices[*v as usize];
+        let view = View {
+            point: vertex.point,
+            sectors: &vertex.sectors,
+            corner: vertex.corner.as_ref(),
+            ignored: &[],
+            upper_half: true,
+        };
+        sweeper.visible(&view, |w| {
+            if let Some(j) = nodes.of_vertex[w as usize] {
+                edges.push([i.min(j), i.max(j)]);
+            }
+        });
+    }
+    edges.sort_unstable();
+    edges
+}
+
+/// A free end of a path: where it was asked for and where the search begins.
+pub(crate) struct FreeEnd {
+    pub asked: Point2<f64>,
+    pub free: Point2<f64>,
+}
+
+/// Looks at an end of a path: free, movable to free space within the tolerance, or refused.
+pub(crate) fn free_end(
+    world: &PlanarWorld,
+    end: End,
+    p: &Point2<f64>,
+) -> Result<FreeEnd, RouteError> {
+    let location = world.locate(p);
+    let snap = world.options().snap_tolerance;
+    if location.is_free() {
+        let p = flush_tiny_point(p);
+        return Ok(FreeEnd { asked: p, free: p });
+    }
+    if location != Location::Invalid && snap > 0.0 {
+        if let Some(free) = world
+            .nearest_free_point(p)
+            .filter(|q| (q - p).norm() <= snap)
+        {
+            return Ok(FreeEnd { asked: *p, free });
+        }
+    }
+    Err(match location {
+        Location::Inside { obstacles, depth } => RouteError::InObstacle {
+            end,
+            obstacles,
+            depth,
+        },
+        Location::TooClose {
+            obstacles,
+            distance,
+            clearance,
+        } => RouteError::TooClose {
+            end,
+            obstacles,
+            distance,
+            clearance,
+        },
+        Location::OutsideBoundary { depth } => RouteError::OutsideBoundary { end, depth },
+        Location::Invalid | Location::Free | Location::OnBoundary { .. } => {
+            RouteError::InvalidPoint {
+                end,
+                x: p.x,
+                y: p.y,
+            }
+        }
+    })
+}
+
+/// Puts a route together from free ends and what lies between them.
+pub(crate) fn assemble(
+    start: &FreeEnd,
+    goal: &FreeEnd,
+    between: impl Iterator<Item = (Point2<f64>, Option<String>)>,
+    expanded: usize,
+) -> Route {
+    let ends = |p: Point2<f64>| (p, None);
+    let all = [start.asked, start.free]
+        .map(ends)
+        .into_iter()
+        .chain(between)
+        .chain([goal.free, goal.asked].map(ends));
+    let mut points: Vec<Point2<f64>> = Vec::new();
+    let mut obstacles: Vec<Option<String>> = Vec::new();
+    for (point, obstacle) in all {
+        if points.last() == Some(&point) {
+            // A path that starts or ends in a corner.
+            if let Some(last) = obstacles.last_mut() {
+                *last = last.take().or(obstacle);
+            }
+        } else {
+            points.push(point);
+            obstacles.push(obstacle);
+        }
+    }
+    let length = points.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
+    Route {
+        points,
+        obstacles,
+        length,
+        expanded,
+    }
+}
+
+impl Roadmap for VisibilityGraph {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn world(&self) -> &Arc<PlanarWorld> {
+        &self.world
+    }
+
+    fn node_count(&self) -> usize {
+        self.nodes.points.len()
+    }
+
+    fn edge_count(&self) -> usize {
+        self.adjacency.edge_count()
+    }
+
+    fn edge_list(&self) -> Vec<[Point2<f64>; 2]> {
+        self.adjacency
+            .edges()
+            .map(|e| e.map(|i| self.nodes.points[i as usize]))
+            .collect()
+    }
+
+    fn shortest_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Result<Route, RouteError> {
+        let start = free_end(&self.world, End::Start, start)?;
+        let goal = free_end(&self.world, End::Goal, goal)?;
+        if start.asked == goal.asked {
+            return Ok(Route {
+                points: vec![start.asked],
+                obstacles: vec![None],
+                length: 0.0,
+                expanded: 0,
+            });
+        }
+        let found = self
+            .search(&start.free, &goal.free)
+            .ok_or_else(|| self.no_path(&start.free, &goal.free))?;
+        let vertices = self.world.arrangement().vertices();
+        let between = found.nodes.iter().map(|&i| {
+            let vertex = &vertices[self.nodes.vertices[i as usize] as usize];
+            let id = vertex
+                .obstacles
+                .first()
+                .map(|o| self.world.obstacle_id(*o).to_owned());
+            (vertex.point, id)
+        });
+        Ok(assemble(&start, &goal, between, found.expanded))
+    }
+}

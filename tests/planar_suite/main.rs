@@ -1,0 +1,10 @@
+//! The planar rooms from outside: polygons, inflation, worlds, road maps.
+
+mod cases;
+mod common;
+mod faults;
+mod inflation;
+mod oracle;
+mod polygons;
+mod routes;
+mod scenes;
