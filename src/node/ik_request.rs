@@ -5,7 +5,7 @@ use r2r::sensor_msgs::msg::JointState;
 use super::codes::{Code, Failure};
 use super::context::View;
 use super::parameters::Parameters;
-use crate::ik::{seed_from_names, Goal, IkRequest, Posture, Tolerances};
+use crate::ik::{seed_from_names, IkRequest, Posture, Tolerances};
 use crate::kinematics::Pose;
 use crate::model::Chain;
 
@@ -18,8 +18,6 @@ pub fn from_parameters<'a>(
     give_up: &'a (dyn Fn() -> bool + Sync),
 ) -> IkRequest<'a> {
     IkRequest {
-        target,
-        goal: Goal::Pose,
         tolerances: Tolerances {
             position: parameters.ik.position_tolerance,
             orientation: parameters.ik.orientation_tolerance,
@@ -27,11 +25,8 @@ pub fn from_parameters<'a>(
         max_iterations: parameters.ik.max_iterations,
         max_step: parameters.ik.max_step,
         posture: Some(parameters.posture(arm, chain)),
-        restarts: true,
-        max_move: None,
-        max_solutions: 1,
         give_up: Some(give_up),
-        accept: None,
+        ..IkRequest::new(target)
     }
 }
 
