@@ -52,6 +52,8 @@ struct ChainRow {
     tip: String,
     joints: Vec<String>,
     reach: Option<f64>,
+    /// Which closed form of inverse kinematics fits.
+    closed_form: Option<String>,
     /// Why there is no chain to this tip.
     problem: Option<String>,
 }
@@ -124,6 +126,7 @@ fn output(model: &RobotModel, base: &str) -> Output {
                 tip: tip.to_owned(),
                 joints: chain.joint_names(),
                 reach: Some(chain.reach().1).filter(|reach| reach.is_finite()),
+                closed_form: crate::ik::closed_form_of(&chain),
                 problem: None,
             },
             Err(error) => ChainRow {
@@ -131,6 +134,7 @@ fn output(model: &RobotModel, base: &str) -> Output {
                 tip: tip.to_owned(),
                 joints: Vec::new(),
                 reach: None,
+                closed_form: None,
                 problem: Some(error.to_string()),
             },
         })
@@ -185,6 +189,7 @@ fn print(output: &Output) {
                 chain.tip.clone(),
                 chain.joints.len().to_string(),
                 number(chain.reach),
+                chain.closed_form.clone().unwrap_or_else(|| "-".to_owned()),
                 chain
                     .problem
                     .clone()
@@ -194,7 +199,10 @@ fn print(output: &Output) {
         .collect();
     print!(
         "{}",
-        table::render(&["base", "tip", "free", "reach [m]", "joints"], &rows)
+        table::render(
+            &["base", "tip", "free", "reach [m]", "closed form", "joints"],
+            &rows
+        )
     );
     for warning in &output.warnings {
         println!("warning: {warning}");

@@ -5,6 +5,7 @@
 //! | `request` | what is asked and answered: requests, solutions, errors, the trait |
 //! | `registry` | solvers by name |
 //! | `portfolio` | the default order: seed, descents, restarts, FABRIK |
+//! | `closed_form` | all branches where the geometry allows it |
 //! | `lm`, `kernel` | Levenberg–Marquardt on arrays of fixed size, the fast inner loop |
 //! | `damped_svd`, `pseudo_inverse` | damped pseudo-inverse with column rule and null-space posture |
 //! | `jacobian_transpose` | steepest descent with the optimal step length |
@@ -17,6 +18,7 @@
 //! | `verify` | the check that every request and every answer passes |
 
 mod ccd;
+mod closed_form;
 mod damped_svd;
 mod fabrik;
 mod jacobian_transpose;
@@ -35,6 +37,7 @@ mod verify;
 mod winding;
 
 pub use ccd::CyclicCoordinateDescent;
+pub use closed_form::{closed_form_of, ClosedForm};
 pub use damped_svd::DampedSvd;
 pub use fabrik::Fabrik;
 pub use jacobian_transpose::JacobianTranspose;

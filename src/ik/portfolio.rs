@@ -1,14 +1,19 @@
-//! The default order of solvers: the seed first, then restarts, then FABRIK.
+//! The default order of solvers: closed form, the seed, restarts, FABRIK.
 //!
-//! 1. Levenberg–Marquardt from the seed.
-//! 2. Levenberg–Marquardt from a fixed sequence of configurations (unless restarts are
-//!    forbidden). These descents give up early: another start is cheaper than a slow one.
-//! 3. The damped pseudo-inverse from the seed, which takes another way through singular poses.
-//! 4. FABRIK from the best try, polished.
+//! 1. The closed form where one fits that gives all answers there are: the nearest to the seed.
+//! 2. Levenberg–Marquardt from the seed; where the seed is close to the target and the answer
+//!    is not, between narrower limits around the seed, too.
+//! 3. A closed form that samples the answers of a redundant arm, from the seed outwards.
+//! 4. Levenberg–Marquardt from a fixed sequence of configurations. These descents give up
+//!    early: another start is cheaper than a slow one.
+//! 5. The damped pseudo-inverse from the seed, which takes another way through singular poses.
+//! 6. FABRIK from the best try, polished.
 //!
-//! A target that is proven out of reach is only approached as near as one descent comes. When
-//! nothing converges the best try of all is reported.
+//! Steps 3 and 4 are left out where restarts are forbidden. A target that is proven out of reach
+//! is only approached as near as one descent comes. When nothing converges the best try of all
+//! is reported.
 
+use super::closed_form::{Plan, Polish, Walk};
 use super::lm::{self, Budget, Descend};
 use super::reach;
 use super::request::{Attempt, BeyondLimit, IkError, IkRequest, IkSolution, IkSolver};
@@ -29,6 +34,8 @@ const DESCENT_NAME: &str = "levenberg_marquardt";
 const RESTARTS: u32 = 500;
 /// Restarts after which a search for several answers ends.
 const RESTARTS_FOR_SEVERAL: u32 = 300;
+/// Restarts where a closed form that should know all answers has found none.
+const RESTARTS_AFTER_CLOSED_FORM: u32 = 60;
 /// Two answers are the same if no value differs by more \[rad, m\]: for arms without redundancy,
 /// whose answers are isolated points, and for the others, whose answers are continua.
 const SAME_ISOLATED: f64 = 1e-3;
@@ -126,6 +133,17 @@ impl<'a> Search<'a> {
     }
 
     fn run(&mut self) {
+        let plan = Plan::of(self.chain).filter(|plan| plan.treats(self.request.goal));
+        let complete = plan
+            .as_ref()
+            .is_some_and(|plan| plan.complete(self.request.goal));
+        if let (Some(plan), true) = (&plan, complete) {
+            self.walk(plan);
+            // Other answers than these there are none: refused ones stay refused.
+            if self.done() || !self.found.is_empty() || !self.refused.is_empty() {
+                return;
+            }
+        }
         let prepared = lm::prepare(self.chain, self.request);
         let reachable = reach::proof(self.chain, self.request).is_none();
         let restarts = self.request.restarts && reachable;
@@ -134,8 +152,14 @@ impl<'a> Search<'a> {
             if restarts {
                 self.look_nearby(descent.as_ref());
             }
+            if let (Some(plan), true, false) = (&plan, restarts && self.found.is_empty(), complete)
+            {
+                self.walk(plan);
+            }
             if restarts {
-                let most = if self.wanted > 1 {
+                let most = if complete {
+                    RESTARTS_AFTER_CLOSED_FORM
+                } else if self.wanted > 1 {
                     RESTARTS_FOR_SEVERAL
                 } else {
                     RESTARTS
@@ -164,6 +188,27 @@ impl<'a> Search<'a> {
         };
         let outcome = fabrik::descend(self.chain, self.request, &start);
         self.take(outcome, "fabrik");
+    }
+
+    /// Files the branches of a closed form, nearest to the seed first.
+    fn walk(&mut self, plan: &Plan) {
+        let (chain, request, seed) = (self.chain, self.request, self.seed.clone());
+        let mut polish = Polish::new(chain, request);
+        let walk = Walk {
+            chain,
+            request,
+            seed: &seed,
+        };
+        walk.run(plan, &mut |q| {
+            if request.give_up.is_some_and(|give_up| give_up()) {
+                self.timed_out = true;
+                return false;
+            }
+            let (attempt, verdict) = polish.judge(q);
+            self.file(attempt, verdict);
+            !self.done()
+        });
+        self.iterations = self.iterations.saturating_add(polish.iterations);
     }
 
     /// A seed close to the target deserves an answer close to the seed: where the first descent
@@ -257,6 +302,10 @@ impl<'a> Search<'a> {
         }
         let (attempt, verdict) =
             verify::finish(self.chain, self.request, &self.seed, outcome, solver);
+        self.file(attempt, verdict);
+    }
+
+    fn file(&mut self, attempt: Attempt, verdict: Verdict) {
         match verdict {
             Verdict::Accepted => {
                 let known = self

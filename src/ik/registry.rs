@@ -1,8 +1,8 @@
 //! Solvers by name.
 
 use super::{
-    CyclicCoordinateDescent, DampedSvd, Fabrik, IkSolver, JacobianTranspose, LevenbergMarquardt,
-    Portfolio,
+    ClosedForm, CyclicCoordinateDescent, DampedSvd, Fabrik, IkSolver, JacobianTranspose,
+    LevenbergMarquardt, Portfolio,
 };
 
 /// A solver's name that does not exist.
@@ -15,8 +15,9 @@ pub struct UnknownSolver {
     pub choices: Vec<&'static str>,
 }
 
-static SOLVERS: [&dyn IkSolver; 6] = [
+static SOLVERS: [&dyn IkSolver; 7] = [
     &Portfolio,
+    &ClosedForm,
     &DampedSvd,
     &LevenbergMarquardt,
     &JacobianTranspose,

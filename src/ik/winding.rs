@@ -29,7 +29,7 @@ pub(super) fn period(chain: &Chain, dof: usize) -> Option<f64> {
 
 /// The value `value + k * period` inside the limits that is nearest to `seed`; `value` itself if
 /// none is inside.
-fn nearest(value: f64, seed: f64, period: f64, lower: f64, upper: f64) -> f64 {
+pub(super) fn nearest(value: f64, seed: f64, period: f64, lower: f64, upper: f64) -> f64 {
     let mut turns = ((seed - value) / period).round();
     // If that winding is beyond a limit, the nearest one inside is at the limit's side.
     if value + turns * period > upper {

@@ -8,6 +8,8 @@
 //! | `convex_hull` | hull of a point set |
 //! | `offset` | inflation by a clearance |
 //! | `distance` | distances of points and segments |
+//! | `subdivision` | edges split until they meet only at their ends |
+//! | `faces` | what lies between the pieces, and what covers it |
 //! | `arrangement` | merged outlines: edges and corners without crossings |
 //! | `world` | the obstacles, and every question about free space |
 //!
@@ -18,15 +20,17 @@ pub mod arrangement;
 mod bodies;
 pub mod convex_hull;
 pub mod distance;
+mod faces;
 mod grid;
 pub mod offset;
 mod overlay;
 pub mod polygon;
 pub mod predicates;
 pub mod sector;
+mod subdivision;
 pub mod world;
 
-pub use arrangement::{Arrangement, Vertex};
+pub use arrangement::{Arrangement, Edge, Vertex};
 pub use offset::{Join, OffsetError};
 pub use polygon::{Polygon, PolygonError, PolygonOptions, Repair, Repaired, SelfCrossing};
 pub use sector::Contact;

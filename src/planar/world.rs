@@ -3,12 +3,12 @@
 use nalgebra::Point2;
 
 use super::arrangement::Arrangement;
-use super::bodies::{Bodies, Spot};
+use super::bodies::Bodies;
 use super::distance::{nearest_on_segment, point_segment, segment_segment};
 use super::offset::{deflate, inflate, Join, OffsetError};
 use super::polygon::{Polygon, PolygonError, PolygonOptions, Repair};
 use super::predicates::{flush_tiny_point, Side};
-use super::sector::{Contact, Sector};
+use super::sector::{Contact, Corner, Fan, Sector};
 
 /// Name under which the outer boundary appears among the obstacles.
 pub const BOUNDARY: &str = "boundary";
@@ -177,6 +177,7 @@ impl PlanarWorld {
         }
         let (clearance, join) = (options.clearance, &options.join);
         let mut bodies = Bodies::default();
+        bodies.is_truth = clearance == 0.0;
         for (k, obstacle) in (0u32..).zip(&obstacles) {
             let inflated = inflate(&obstacle.polygon, clearance, join).map_err(|source| {
                 WorldError::Obstacle {
@@ -201,7 +202,15 @@ impl PlanarWorld {
             deflate_nothing(clearance, join)?;
         }
         bodies.index();
-        let arrangement = Arrangement::new(&bodies, options.contact);
+        let mut arrangement = Arrangement::new(&bodies, options.contact);
+        if clearance > 0.0 {
+            // Inflated outlines are rounded anyway: what was merged is from now on the truth,
+            // so that outlines that nearly coincide are the same for every question. Without
+            // clearance the truth is what the user sent.
+            bodies = Bodies::from_outlines(&arrangement, boundary.is_some());
+        } else if arrangement.is_rounded() {
+            arrangement.keep_corners(|p| bodies.point_is_free(p, options.contact));
+        }
         Ok(PlanarWorld {
             obstacles,
             boundary,
@@ -238,20 +247,13 @@ impl PlanarWorld {
             .map_or(BOUNDARY, |o| o.id.as_str())
     }
 
-    fn ids(&self, bodies: &[u32]) -> Vec<String> {
-        let mut indices: Vec<u32> = bodies
-            .iter()
-            .filter_map(|b| self.bodies.bodies.get(*b as usize))
-            .map(|b| b.obstacle)
-            .collect();
-        indices.sort_unstable();
-        indices.dedup();
-        let mut ids: Vec<String> = indices
-            .iter()
-            .map(|i| self.obstacle_id(*i).to_owned())
-            .collect();
-        ids.dedup();
-        ids
+    fn ids_at(&self, p: &Point2<f64>) -> Vec<String> {
+        dedup(
+            self.bodies
+                .obstacles_at(p)
+                .iter()
+                .map(|i| self.obstacle_id(*i).to_owned()),
+        )
     }
 
     /// Where `p` lies, exactly.
@@ -267,15 +269,15 @@ impl PlanarWorld {
             }
             if self.bodies.has_exit(p, &spot, self.options.contact) {
                 return Location::OnBoundary {
-                    obstacles: self.ids(&spot.on),
+                    obstacles: self.ids_at(p),
                 };
             }
         }
-        self.explain(p, &spot)
+        self.explain(p)
     }
 
     /// Why `p`, which is not free, is not.
-    fn explain(&self, p: &Point2<f64>, spot: &Spot) -> Location {
+    fn explain(&self, p: &Point2<f64>) -> Location {
         let depth = || {
             self.nearest_free_point(p)
                 .map_or(f64::INFINITY, |q| (q - p).norm())
@@ -302,17 +304,18 @@ impl PlanarWorld {
         if self.options.clearance == 0.0 {
             // On a contact that blocks.
             return Location::Inside {
-                obstacles: self.ids(&spot.on),
+                obstacles: self.ids_at(p),
                 depth: depth(),
             };
         }
-        let blocking = [spot.inside.as_slice(), spot.on.as_slice()].concat();
-        let mut near: Vec<(f64, u32)> = blocking
-            .iter()
-            .filter_map(|b| self.bodies.bodies.get(*b as usize))
-            .map(|b| (self.distance_to(b.obstacle, p), b.obstacle))
-            .collect();
+        // A point on the inner side of the margin is farther than the clearance: then the
+        // nearest one counts.
+        let all = 0..self.obstacles.len() as u32 + u32::from(self.boundary.is_some());
+        let mut near: Vec<(f64, u32)> = all.map(|i| (self.distance_to(i, p), i)).collect();
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let enough = self.options.clearance;
+        let too_near = near.iter().filter(|n| n.0 < enough).count().max(1);
+        near.truncate(too_near);
         Location::TooClose {
             distance: near.first().map_or(f64::INFINITY, |n| n.0),
             obstacles: dedup(near.iter().map(|n| self.obstacle_id(n.1).to_owned())),
@@ -345,6 +348,24 @@ impl PlanarWorld {
         self.bodies.open_segment_is_free(a, b, self.options.contact)
     }
 
+    /// The corners in which shortest paths can turn, each with an obstacle (index), found
+    /// without the merged outlines: for the oracle.
+    pub(crate) fn exact_corners(&self) -> Vec<(Point2<f64>, Corner, u32)> {
+        let mut points = self.bodies.points.clone();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+        points.dedup();
+        let contact = self.options.contact;
+        points
+            .into_iter()
+            .filter(|p| self.bodies.point_is_free(p, contact))
+            .filter_map(|p| {
+                let corner = Fan::new(&p, &self.bodies.sectors_at(&p), contact).corner()?;
+                let obstacle = self.bodies.obstacles_at(&p).first().copied()?;
+                Some((p, corner, obstacle))
+            })
+            .collect()
+    }
+
     /// What surrounds `p`: empty unless `p` lies on an outline.
     pub fn sectors_at(&self, p: &Point2<f64>) -> Vec<Sector> {
         self.bodies.sectors_at(p)
@@ -354,12 +375,13 @@ impl PlanarWorld {
     /// on the edge that was split (indices of the arrangement's edges).
     pub(crate) fn displaced_edges(&self, p: &Point2<f64>) -> Vec<u32> {
         let at = self.bodies.edges_at(p);
-        if at.is_empty() {
+        if at.is_empty() || !self.arrangement.is_rounded() {
             return Vec::new();
         }
-        (0..self.arrangement.edges().len())
-            .filter(|i| at.contains(&self.arrangement.parent(*i)))
-            .map(|i| i as u32)
+        (0u32..)
+            .zip(self.arrangement.edges())
+            .filter(|(_, edge)| edge.parents.iter().any(|parent| at.contains(parent)))
+            .map(|(i, _)| i)
             .collect()
     }
 
@@ -432,7 +454,7 @@ impl PlanarWorld {
             .arrangement
             .edges()
             .iter()
-            .map(|e| e.map(|v| vertices[v as usize].point))
+            .map(|e| e.ends.map(|v| vertices[v as usize].point))
             .map(|[a, b]| (point_segment(&p, &a, &b), [a, b]))
             .collect();
         candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -459,23 +481,27 @@ impl PlanarWorld {
 
     /// The merged outlines of everything that is blocked.
     pub fn outlines(&self) -> Vec<Outline> {
-        let vertices = self.arrangement.vertices();
-        self.arrangement
-            .loops()
-            .iter()
-            .map(|ring| {
-                let mut indices: Vec<u32> = ring
-                    .iter()
-                    .flat_map(|v| vertices[*v as usize].obstacles.iter().copied())
-                    .collect();
-                indices.sort_unstable();
-                indices.dedup();
-                Outline {
-                    ring: ring.iter().map(|v| vertices[*v as usize].point).collect(),
-                    obstacles: dedup(indices.iter().map(|i| self.obstacle_id(*i).to_owned())),
-                }
-            })
-            .collect()
+        let arrangement = &self.arrangement;
+        let outline = |ring: &[u32], last: Option<u32>| {
+            let edges = ring.iter().map(|i| &arrangement.edges()[*i as usize]);
+            let mut indices: Vec<u32> = edges.clone().map(|e| e.obstacle).collect();
+            indices.sort_unstable();
+            Outline {
+                ring: edges
+                    .map(|e| e.ends[0])
+                    .chain(last)
+                    .map(|v| arrangement.point(v))
+                    .collect(),
+                obstacles: dedup(indices.iter().map(|i| self.obstacle_id(*i).to_owned())),
+            }
+        };
+        let walls = (0u32..)
+            .zip(arrangement.edges())
+            .filter(|(_, edge)| edge.is_wall)
+            .map(|(i, edge)| outline(&[i], Some(edge.ends[1])));
+        let loops = arrangement.loops();
+        let closed = loops.iter().map(|ring| outline(ring, None));
+        closed.chain(walls).collect()
     }
 
     /// Checks the promises of the world and of everything in it; for tests and fuzzing.
@@ -491,11 +517,12 @@ impl PlanarWorld {
         }
         let arrangement = &self.arrangement;
         let mut balance = vec![0i32; arrangement.vertices().len()];
-        for (i, &[from, to]) in arrangement.edges().iter().enumerate() {
+        for (i, edge) in arrangement.edges().iter().enumerate() {
+            let [from, to] = edge.ends;
             if from == to {
                 return Err(format!("edge {i} has no length"));
             }
-            if !arrangement.is_wall(i) {
+            if !edge.is_wall {
                 balance[from as usize] += 1;
                 balance[to as usize] -= 1;
             }

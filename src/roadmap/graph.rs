@@ -1,10 +1,10 @@
 //! The visibility graph of a world: nodes, flat adjacency, and queries.
 //!
 //! Its nodes are the corners in which shortest paths can turn. Start and goal
-//! are joined to it for each query. Every leg of an answer is checked by the
+//! are joined to it for each query. Every leg of an answer is confirmed by the
 //! world's exact segment test before it is returned.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
@@ -23,22 +23,41 @@ use super::{End, Roadmap, Route, RouteError};
 pub(crate) struct Nodes {
     pub points: Vec<Point2<f64>>,
     pub corners: Vec<Corner>,
-    /// The arrangement's vertex of every node.
+    /// An obstacle (index) at every node.
+    pub obstacles: Vec<u32>,
+    /// The arrangement's vertex of every node; empty for nodes that were found without it.
     pub vertices: Vec<u32>,
     /// The node of every vertex of the arrangement, if it is one.
     pub of_vertex: Vec<Option<u32>>,
 }
 
 impl Nodes {
-    pub fn new(world: &PlanarWorld) -> Self {
+    fn push(&mut self, point: Point2<f64>, corner: Corner, obstacle: u32) -> u32 {
+        self.points.push(point);
+        self.corners.push(corner);
+        self.obstacles.push(obstacle);
+        self.points.len() as u32 - 1
+    }
+
+    /// From the merged outlines.
+    pub fn of_outlines(world: &PlanarWorld) -> Self {
         let mut nodes = Nodes::default();
         for (v, vertex) in (0u32..).zip(world.arrangement().vertices()) {
-            nodes.of_vertex.push(vertex.corner.map(|corner| {
-                nodes.points.push(vertex.point);
-                nodes.corners.push(corner);
+            let node = vertex.corner.map(|corner| {
+                let obstacle = vertex.obstacles.first().copied().unwrap_or(0);
                 nodes.vertices.push(v);
-                nodes.points.len() as u32 - 1
-            }));
+                nodes.push(vertex.point, corner, obstacle)
+            });
+            nodes.of_vertex.push(node);
+        }
+        nodes
+    }
+
+    /// Without the merged outlines.
+    pub fn exact(world: &PlanarWorld) -> Self {
+        let mut nodes = Nodes::default();
+        for (point, corner, obstacle) in world.exact_corners() {
+            nodes.push(point, corner, obstacle);
         }
         nodes
     }
@@ -59,19 +78,21 @@ pub struct VisibilityGraph {
     nodes: Nodes,
     adjacency: Adjacency,
     search: Search,
+    /// Built when rounding upset this one.
+    exact: OnceLock<Box<VisibilityGraph>>,
 }
 
 impl VisibilityGraph {
     /// Builds by asking for every pair: the oracle.
     pub fn naive(world: Arc<PlanarWorld>) -> Self {
-        let nodes = Nodes::new(&world);
+        let nodes = Nodes::exact(&world);
         let edges = naive::visibility_edges(&world, &nodes);
         Self::new("visibility_naive", world, Builder::Naive, nodes, &edges)
     }
 
     /// Builds by a rotational sweep around every node.
     pub fn by_sweep(name: &'static str, world: Arc<PlanarWorld>) -> Self {
-        let nodes = Nodes::new(&world);
+        let nodes = Nodes::of_outlines(&world);
         let edges = sweep_edges(&world, &nodes);
         Self::new(name, world, Builder::Sweep, nodes, &edges)
     }
@@ -93,6 +114,7 @@ impl VisibilityGraph {
             nodes,
             adjacency,
             search: Search::AStar,
+            exact: OnceLock::new(),
         }
     }
 
@@ -131,46 +153,41 @@ impl VisibilityGraph {
             .collect()
     }
 
-    /// Searches, and searches again without legs that the exact test does not confirm
-    /// (which only rounded crossing points of overlapping obstacles can bring about).
-    fn search(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Option<Found> {
+    /// Searches; `None` if there is no way. The nodes are the answering graph's.
+    fn search(&self, start: &Point2<f64>, goal: &Point2<f64>) -> (&Nodes, Option<Found>) {
         if self.world.open_segment_is_free(start, goal) {
-            return Some(Found {
+            let length = (goal - start).norm();
+            let straight = Found {
                 nodes: Vec::new(),
-                length: (goal - start).norm(),
+                length,
                 expanded: 0,
-            });
+            };
+            return (&self.nodes, Some(straight));
         }
-        let mut from = self.links(start);
-        let mut to = self.links(goal);
-        let mut forbidden: Vec<(u32, u32)> = Vec::new();
         let point = |i: u32| &self.nodes.points[i as usize];
-        loop {
-            let found = shortest(
-                &self.adjacency,
-                self.search,
-                &from,
-                &to,
-                |i| (goal - point(i)).norm(),
-                |a, b| !forbidden.is_empty() && forbidden.contains(&(a.min(b), a.max(b))),
-            )?;
-            let (first, last) = (*found.nodes.first()?, *found.nodes.last()?);
-            if !self.world.open_segment_is_free(start, point(first)) {
-                from.retain(|l| l.0 != first);
-            } else if !self.world.open_segment_is_free(point(last), goal) {
-                to.retain(|l| l.0 != last);
-            } else {
-                let blocked = found
-                    .nodes
-                    .windows(2)
-                    .map(|w| (w[0], w[1]))
-                    .find(|&(a, b)| !self.world.open_segment_is_free(point(a), point(b)));
-                match blocked {
-                    Some((a, b)) => forbidden.push((a.min(b), a.max(b))),
-                    None => return Some(found),
-                }
-            }
+        let found = shortest(
+            &self.adjacency,
+            self.search,
+            &self.links(start),
+            &self.links(goal),
+            |i| (goal - point(i)).norm(),
+        );
+        let confirmed = found.as_ref().is_none_or(|found| {
+            let way: Vec<&Point2<f64>> = std::iter::once(start)
+                .chain(found.nodes.iter().map(|i| point(*i)))
+                .chain([goal])
+                .collect();
+            way.windows(2)
+                .all(|leg| self.world.open_segment_is_free(leg[0], leg[1]))
+        });
+        if confirmed || self.builder == Builder::Naive {
+            return (&self.nodes, found);
         }
+        // Only rounded crossing points of overlapping obstacles that nearly coincide can
+        // bring this about: then the slow way, which uses none, has to decide.
+        self.exact
+            .get_or_init(|| Box::new(VisibilityGraph::naive(self.world.clone())))
+            .search(start, goal)
     }
 
     fn no_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> RouteError {
@@ -389,17 +406,11 @@ impl Roadmap for VisibilityGraph {
                 expanded: 0,
             });
         }
-        let found = self
-            .search(&start.free, &goal.free)
-            .ok_or_else(|| self.no_path(&start.free, &goal.free))?;
-        let vertices = self.world.arrangement().vertices();
+        let (nodes, found) = self.search(&start.free, &goal.free);
+        let found = found.ok_or_else(|| self.no_path(&start.free, &goal.free))?;
         let between = found.nodes.iter().map(|&i| {
-            let vertex = &vertices[self.nodes.vertices[i as usize] as usize];
-            let id = vertex
-                .obstacles
-                .first()
-                .map(|o| self.world.obstacle_id(*o).to_owned());
-            (vertex.point, id)
+            let id = self.world.obstacle_id(nodes.obstacles[i as usize]);
+            (nodes.points[i as usize], Some(id.to_owned()))
         });
         Ok(assemble(&start, &goal, between, found.expanded))
     }

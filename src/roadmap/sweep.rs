@@ -104,7 +104,7 @@ impl<'a> Sweeper<'a> {
     pub fn new(world: &'a PlanarWorld) -> Self {
         let arrangement = world.arrangement();
         let mut start = vec![0u32; arrangement.vertices().len() + 1];
-        for end in arrangement.edges().iter().flatten() {
+        for end in arrangement.edges().iter().flat_map(|e| &e.ends) {
             start[*end as usize + 1] += 1;
         }
         for k in 1..start.len() {
@@ -113,7 +113,7 @@ impl<'a> Sweeper<'a> {
         let mut fill = start.clone();
         let mut incident = vec![0; arrangement.edges().len() * 2];
         for (i, edge) in arrangement.edges().iter().enumerate() {
-            for end in edge {
+            for end in &edge.ends {
                 incident[fill[*end as usize] as usize] = i as u32;
                 fill[*end as usize] += 1;
             }
@@ -170,7 +170,7 @@ impl<'a> Sweeper<'a> {
         let p = view.point;
         let mut status = BTreeSet::new();
         for (i, edge) in self.arrangement.edges().iter().enumerate() {
-            let [mut a, mut b] = edge.map(|v| vertices[v as usize].point);
+            let [mut a, mut b] = edge.ends.map(|v| vertices[v as usize].point);
             if a.y > b.y {
                 std::mem::swap(&mut a, &mut b);
             }
@@ -191,7 +191,7 @@ impl<'a> Sweeper<'a> {
         let at = vertices[v as usize].point;
         let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
         for &id in &self.incident[range] {
-            let [from, to] = self.arrangement.edges()[id as usize];
+            let [from, to] = self.arrangement.edges()[id as usize].ends;
             let other = vertices[if from == v { to } else { from } as usize].point;
             if orient2d(&view.point, &at, &other) == side && !view.ignored.contains(&id) {
                 let (a, b) = if side == Orientation::Left {

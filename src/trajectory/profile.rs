@@ -196,12 +196,13 @@ impl Profile {
         self.t[0] = 0.0;
         for i in 0..intervals {
             self.rows(spline, limits, i, &mut rows);
-            let x = self.x[i];
+            let (x, reachable) = (self.x[i], controllable[i + 1]);
+            // A row that decides x, with next to no weight on y, says nothing about y but noise.
             let y = rows
                 .iter()
-                .filter(|[_, b]| *b > 0.0)
-                .map(|[a, b]| (1.0 - a * x) / b)
-                .fold(controllable[i + 1], f64::min)
+                .filter(|[_, b]| b * reachable > 1e-10)
+                .map(|[a, b]| (1.0 + 1e-12 - a * x) / b)
+                .fold(reachable, f64::min)
                 .max(0.0);
             self.x[i + 1] = y;
             let h = self.s[i + 1] - self.s[i];
