@@ -52,9 +52,13 @@ pub async fn goals(
                 Ok(Some(execution)) => watch(&shared, about, number, &execution).await,
                 Ok(None) => {}
                 Err(unplanned) => {
+                    let state = match unplanned.failure.code {
+                        Code::Preempted => "preempted",
+                        _ => "failed",
+                    };
                     let report = Report::failed(about, &unplanned.failure)
                         .with("goal", number)
-                        .with("state", "failed")
+                        .with("state", state)
                         .with("fraction", unplanned.fraction);
                     shared.report(&report);
                 }

@@ -5,7 +5,6 @@
 use std::sync::{Arc, PoisonError};
 
 use futures::stream::{select_all, BoxStream, StreamExt};
-use r2r::qos::QosProfile;
 use r2r::rcl_interfaces::msg as rcl;
 use r2r::rcl_interfaces::srv::{
     DescribeParameters, GetParameterTypes, GetParameters, ListParameters, SetParameters,
@@ -16,6 +15,7 @@ use r2r::{Node, ParameterValue, ServiceRequest};
 use super::context::{RobotState, Shared};
 use super::convert::text;
 use super::declared::{declared, Declared, Kind, Range, DECLARED};
+use super::inputs::Pumps;
 use super::parameter_values::{checked, unknown, ParameterError, Values};
 use super::parameters::Parameters;
 use super::tasks::respond;
@@ -41,20 +41,17 @@ impl ParameterServices {
     /// Creates the services.
     ///
     /// # Errors
-    /// What ROS says.
-    pub fn create(node: &mut Node) -> r2r::Result<ParameterServices> {
-        let qos = || QosProfile::default().keep_last(1000);
-        let describe =
-            node.create_service::<DescribeParameters::Service>("~/describe_parameters", qos())?;
-        let get = node.create_service::<GetParameters::Service>("~/get_parameters", qos())?;
-        let types =
-            node.create_service::<GetParameterTypes::Service>("~/get_parameter_types", qos())?;
-        let list = node.create_service::<ListParameters::Service>("~/list_parameters", qos())?;
-        let set = node.create_service::<SetParameters::Service>("~/set_parameters", qos())?;
-        let atomically = node.create_service::<SetParametersAtomically::Service>(
-            "~/set_parameters_atomically",
-            qos(),
-        )?;
+    /// With the name that ROS refuses.
+    pub fn create(
+        node: &mut Node,
+        pumps: &mut Pumps,
+    ) -> Result<ParameterServices, (String, r2r::Error)> {
+        let describe = pumps.service(node, "~/describe_parameters")?;
+        let get = pumps.service(node, "~/get_parameters")?;
+        let types = pumps.service(node, "~/get_parameter_types")?;
+        let list = pumps.service(node, "~/list_parameters")?;
+        let set = pumps.service(node, "~/set_parameters")?;
+        let atomically = pumps.service(node, "~/set_parameters_atomically")?;
         Ok(ParameterServices(
             select_all([
                 describe.map(Asked::Describe).boxed(),

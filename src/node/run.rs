@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::context::Shared;
-use super::inputs::Inputs;
+use super::inputs::{Inputs, Pumps};
 use super::model_source::{Source, SourceError};
 use super::outputs::Outputs;
 use super::parameter_server::ParameterServices;
@@ -112,10 +112,11 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
     let prefixes = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
     let source = Source::find(&parameters, &prefixes)?;
 
+    let mut pumps = Pumps::default();
     let refused = |(name, error)| NodeError::Refused { name, error };
     let outputs = Outputs::create(&mut node, &parameters).map_err(refused)?;
-    let inputs =
-        Inputs::create(&mut node, &parameters, source == Source::Topic).map_err(refused)?;
+    let inputs = Inputs::create(&mut node, &mut pumps, &parameters, source == Source::Topic)
+        .map_err(refused)?;
     let topic = absolute(&node, "joint_states");
     let clock = node.get_ros_clock();
     let shared = Arc::new(Shared::new(
@@ -128,13 +129,13 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         shutdown.clone(),
     ));
     description::start(&shared, &source, &absolute(&node, "robot_description"))?;
-    let services = ParameterServices::create(&mut node)?;
+    let services = ParameterServices::create(&mut node, &mut pumps).map_err(refused)?;
 
     let mut running = Tasks(JoinSet::new());
     running.spawn("parameters", services.serve(Arc::clone(&shared)));
     tasks::start(&mut running, &shared, inputs);
     tracing::info!("{} is ready", node.fully_qualified_name()?);
-    let spinning = Spinning::start(node)?;
+    let spinning = Spinning::start(node, pumps)?;
     let result = until_the_end(&shutdown, running, spinning).await;
     tracing::info!("ended");
     result
@@ -204,7 +205,7 @@ struct Spinning {
 }
 
 impl Spinning {
-    fn start(mut node: r2r::Node) -> Result<Spinning, NodeError> {
+    fn start(mut node: r2r::Node, mut pumps: Pumps) -> Result<Spinning, NodeError> {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, ended) = oneshot::channel();
         let stopping = Arc::clone(&stop);
@@ -213,6 +214,7 @@ impl Spinning {
             .spawn(move || {
                 while !stopping.load(Ordering::Relaxed) {
                     node.spin_once(SPIN);
+                    pumps.empty();
                 }
                 drop(node);
                 // If this thread panics the sender is dropped, which is told apart.

@@ -1,4 +1,4 @@
-//! The tasks that drain the streams.
+//! The tasks that take what comes in.
 
 use std::sync::Arc;
 
