@@ -345,10 +345,11 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
-    let repaired = Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
-        id: id.clone(),
-        error,
-    })?;
+    let repaired =
+        Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
+            id: id.clone(),
+            error,
+        })?;
     let mut notes: Vec<String> = frame.note.into_iter().collect();
     let repairs = repaired
         .repairs
