@@ -108,7 +108,7 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
         .unwrap_or_default();
     let goals = goals(options, &chain, &start)?;
     let settings = settings(options, &chain)?;
-    if !(options.timeout > 0.0) {
+    if options.timeout.is_nan() || options.timeout <= 0.0 {
         return Err(CliError::BadInput(format!(
             "--timeout must be above zero, not {}",
             options.timeout
