@@ -8,7 +8,11 @@ fn main() {
     if env::var_os("CARGO_FEATURE_ROS").is_none() {
         return;
     }
-    for name in ["AMENT_PREFIX_PATH", "IDL_PACKAGE_FILTER", "CMAKE_IDL_PACKAGES"] {
+    for name in [
+        "AMENT_PREFIX_PATH",
+        "IDL_PACKAGE_FILTER",
+        "CMAKE_IDL_PACKAGES",
+    ] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     if !is_available("arm_planner_msgs") {
@@ -39,14 +43,16 @@ fn is_available(package: &str) -> bool {
             name.is_some_and(|name| name == package)
         });
     }
-    ["AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"].iter().any(|name| {
-        env::var(name).is_ok_and(|list| {
-            list.split(':').any(|prefix| {
-                Path::new(prefix)
-                    .join("share/ament_index/resource_index/rosidl_interfaces")
-                    .join(package)
-                    .exists()
+    ["AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"]
+        .iter()
+        .any(|name| {
+            env::var(name).is_ok_and(|list| {
+                list.split(':').any(|prefix| {
+                    Path::new(prefix)
+                        .join("share/ament_index/resource_index/rosidl_interfaces")
+                        .join(package)
+                        .exists()
+                })
             })
         })
-    })
 }

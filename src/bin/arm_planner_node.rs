@@ -32,7 +32,9 @@ fn without_ros(all: impl Iterator<Item = String>) -> Vec<String> {
 /// The level of `--log-level LEVEL` or `--log-level arm_planner:=LEVEL`, as ROS names it.
 fn log_level(all: impl Iterator<Item = String>) -> &'static str {
     let all: Vec<String> = all.collect();
-    let given = all.windows(2).filter(|pair| matches!(pair, [flag, _] if flag == "--log-level"));
+    let given = all
+        .windows(2)
+        .filter(|pair| matches!(pair, [flag, _] if flag == "--log-level"));
     let levels = given.filter_map(|pair| match pair.last()?.split_once(":=") {
         Some(("arm_planner", level)) => Some(level.to_lowercase()),
         Some(_) => None,

@@ -85,7 +85,9 @@ impl Code {
 
     /// The message.
     pub fn message(self) -> ErrorCode {
-        ErrorCode { value: self.value() }
+        ErrorCode {
+            value: self.value(),
+        }
     }
 }
 
@@ -102,13 +104,19 @@ pub struct Failure {
 impl Failure {
     /// A failure in words.
     pub fn new(code: Code, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into() }
+        Failure {
+            code,
+            message: message.into(),
+        }
     }
 
     /// The same with `what: ` before the message.
     #[must_use]
     pub fn of(self, what: &str) -> Failure {
-        Failure { message: format!("{what}: {}", self.message), ..self }
+        Failure {
+            message: format!("{what}: {}", self.message),
+            ..self
+        }
     }
 }
 
@@ -171,7 +179,9 @@ fn ik_code(error: &IkError) -> Code {
         return Code::Unreachable;
     }
     match error {
-        IkError::NotConverged { timed_out: true, .. } => Code::TimedOut,
+        IkError::NotConverged {
+            timed_out: true, ..
+        } => Code::TimedOut,
         IkError::UnsupportedChain { .. } => Code::UnsupportedChain,
         IkError::WrongSize { .. } | IkError::Invalid(_) => Code::InvalidRequest,
         _ => Code::NoIkSolution,
@@ -196,7 +206,9 @@ impl From<LimitsError> for Failure {
 
 impl From<GateError> for Failure {
     fn from(error: GateError) -> Self {
-        let message = format!("the trajectory was not sent, the last check before the controller refused it: {error}");
+        let message = format!(
+            "the trajectory was not sent, the last check before the controller refused it: {error}"
+        );
         Failure::new(Code::GateRejected, message)
     }
 }
@@ -214,9 +226,10 @@ impl From<&PlanError> for Failure {
             PlanErrorKind::GoalUnreachable => Code::Unreachable,
             PlanErrorKind::GoalNoIk => Code::NoIkSolution,
             PlanErrorKind::PathBroken => match error {
-                PlanError::Path(PathError::PathBroken { cause: BreakCause::JointJump { .. }, .. }) => {
-                    Code::JointJump
-                }
+                PlanError::Path(PathError::PathBroken {
+                    cause: BreakCause::JointJump { .. },
+                    ..
+                }) => Code::JointJump,
                 _ => Code::PlanningFailed,
             },
             PlanErrorKind::Timing => Code::InvalidMotionPlan,
@@ -249,23 +262,50 @@ mod tests {
 
     #[test]
     fn errors_find_their_codes() {
-        let stale = StateError::Stale { stale: vec![("elbow".into(), 1.5)], limit: 0.5 };
+        let stale = StateError::Stale {
+            stale: vec![("elbow".into(), 1.5)],
+            limit: 0.5,
+        };
         assert_eq!(Failure::from(stale.clone()).code, Code::RobotStateStale);
         assert_eq!(
             Failure::from(StateError::Nothing { topic: "t".into() }).code,
             Code::NoJointState
         );
-        let frame = FrameError::State { frame: "tool".into(), error: stale };
+        let frame = FrameError::State {
+            frame: "tool".into(),
+            error: stale,
+        };
         let failure = Failure::from(frame).of("goal");
         assert_eq!(failure.code, Code::FrameTransformFailure);
-        assert!(failure.message.starts_with("goal: frame \"tool\" moves"), "{failure}");
-        let unreachable = IkError::Unreachable { distance: 3.0, reach: 1.0, best: None };
+        assert!(
+            failure.message.starts_with("goal: frame \"tool\" moves"),
+            "{failure}"
+        );
+        let unreachable = IkError::Unreachable {
+            distance: 3.0,
+            reach: 1.0,
+            best: None,
+        };
         assert_eq!(Failure::from(&unreachable).code, Code::Unreachable);
-        let path = PlanError::Path(PathError::Goal { goal: 1, source: unreachable });
+        let path = PlanError::Path(PathError::Goal {
+            goal: 1,
+            source: unreachable,
+        });
         assert_eq!(Failure::from(&path).code, Code::Unreachable);
-        let cause = BreakCause::JointJump { joint: "wrist".into(), step: 2.0, allowed: 0.2 };
-        let broken =
-            PathError::PathBroken { goal: 1, fraction: 0.5, cause, partial: Box::default() };
-        assert_eq!(Failure::from(&PlanError::Path(broken)).code, Code::JointJump);
+        let cause = BreakCause::JointJump {
+            joint: "wrist".into(),
+            step: 2.0,
+            allowed: 0.2,
+        };
+        let broken = PathError::PathBroken {
+            goal: 1,
+            fraction: 0.5,
+            cause,
+            partial: Box::default(),
+        };
+        assert_eq!(
+            Failure::from(&PlanError::Path(broken)).code,
+            Code::JointJump
+        );
     }
 }

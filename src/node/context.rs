@@ -116,7 +116,9 @@ impl Shared {
             clock,
             parameters: Snapshot::new(parameters),
             values: Mutex::new(values),
-            robot: Snapshot::new(RobotState::Waiting("the robot description is being read".into())),
+            robot: Snapshot::new(RobotState::Waiting(
+                "the robot description is being read".into(),
+            )),
             states: Snapshot::new(JointStates::new(joint_states_topic)),
             tf: Snapshot::new(TfBuffer::default()),
             obstacles: Snapshot::new(ObstacleSet::default()),
@@ -152,14 +154,19 @@ impl Shared {
             RobotState::Ready(robot) => robot.model.name.clone(),
             RobotState::Waiting(_) => String::new(),
         };
-        self.outputs.status.publish(&report.message(self.reports.next(), &robot));
+        self.outputs
+            .status
+            .publish(&report.message(self.reports.next(), &robot));
     }
 
     /// Logs a warning, but not again and again.
     pub fn warn_now_and_then(&self, warning: &str) {
         let now = Instant::now();
         let mut said = lock(&self.said);
-        if said.get(warning).is_some_and(|last| now.duration_since(*last) < SAY_AGAIN) {
+        if said
+            .get(warning)
+            .is_some_and(|last| now.duration_since(*last) < SAY_AGAIN)
+        {
             return;
         }
         if said.len() >= MOST_REMEMBERED {
@@ -228,7 +235,8 @@ impl View {
     /// # Errors
     /// See [`StateError`].
     pub fn state(&self, chain: &Chain) -> Result<ChainState, StateError> {
-        self.states.chain_state(chain, self.now, self.parameters.joint_state_max_age)
+        self.states
+            .chain_state(chain, self.now, self.parameters.joint_state_max_age)
     }
 
     /// A pose that was sent, in the base frame. What a user should know is added to `notes`.
@@ -257,5 +265,9 @@ impl View {
 
 /// A message with notes behind it.
 pub fn with_notes(message: String, notes: &[String]) -> String {
-    if notes.is_empty() { message } else { format!("{message} ({})", notes.join("; ")) }
+    if notes.is_empty() {
+        message
+    } else {
+        format!("{message} ({})", notes.join("; "))
+    }
 }

@@ -13,7 +13,11 @@ use crate::trajectory::{OutgoingPoint, OutgoingTrajectory};
 /// A text that C strings can carry: r2r panics on a NUL inside.
 pub fn text(text: impl Into<String>) -> String {
     let text = text.into();
-    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
+    if text.contains('\0') {
+        text.replace('\0', "\u{fffd}")
+    } else {
+        text
+    }
 }
 
 /// Checks a pose.
@@ -55,27 +59,42 @@ pub fn point(x: f64, y: f64, z: f64) -> geometry_msgs::msg::Point {
 
 fn quaternion(pose: &Isometry3<f64>) -> geometry_msgs::msg::Quaternion {
     let q = pose.rotation.quaternion();
-    geometry_msgs::msg::Quaternion { x: q.i, y: q.j, z: q.k, w: q.w }
+    geometry_msgs::msg::Quaternion {
+        x: q.i,
+        y: q.j,
+        z: q.k,
+        w: q.w,
+    }
 }
 
 /// A pose as a message.
 pub fn pose_message(pose: &Isometry3<f64>) -> geometry_msgs::msg::Pose {
     let t = &pose.translation.vector;
-    geometry_msgs::msg::Pose { position: point(t.x, t.y, t.z), orientation: quaternion(pose) }
+    geometry_msgs::msg::Pose {
+        position: point(t.x, t.y, t.z),
+        orientation: quaternion(pose),
+    }
 }
 
 /// A transform as a message.
 pub fn transform_message(pose: &Isometry3<f64>) -> geometry_msgs::msg::Transform {
     let t = &pose.translation.vector;
     geometry_msgs::msg::Transform {
-        translation: geometry_msgs::msg::Vector3 { x: t.x, y: t.y, z: t.z },
+        translation: geometry_msgs::msg::Vector3 {
+            x: t.x,
+            y: t.y,
+            z: t.z,
+        },
         rotation: quaternion(pose),
     }
 }
 
 /// A header.
 pub fn header(frame: &str, stamp: builtin_interfaces::msg::Time) -> std_msgs::msg::Header {
-    std_msgs::msg::Header { stamp, frame_id: text(frame) }
+    std_msgs::msg::Header {
+        stamp,
+        frame_id: text(frame),
+    }
 }
 
 /// A path of poses in `frame`.
@@ -89,7 +108,10 @@ pub fn path_message(
         header: header.clone(),
         pose: pose_message(pose),
     };
-    nav_msgs::msg::Path { poses: poses.iter().map(stamped).collect(), header: header.clone() }
+    nav_msgs::msg::Path {
+        poses: poses.iter().map(stamped).collect(),
+        header: header.clone(),
+    }
 }
 
 /// A time span that was sent, zero where none was.
@@ -101,7 +123,10 @@ pub fn duration_from(
     duration: &builtin_interfaces::msg::Duration,
 ) -> Result<Duration, Failure> {
     let seconds = u64::try_from(duration.sec).map_err(|_| {
-        let message = format!("{what} is negative ({} s): send 0 for the parameter's value", duration.sec);
+        let message = format!(
+            "{what} is negative ({} s): send 0 for the parameter's value",
+            duration.sec
+        );
         Failure::new(Code::InvalidRequest, message)
     })?;
     // More nanoseconds than a second has are carried over, not refused.
@@ -200,8 +225,11 @@ mod tests {
             };
             let rotation = pose_from(&pose).unwrap().rotation.to_rotation_matrix();
             let id = variant["id"].as_str().unwrap();
-            for (row, expected) in
-                case["expected"][id]["rotation_rows"].as_array().unwrap().iter().enumerate()
+            for (row, expected) in case["expected"][id]["rotation_rows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .enumerate()
             {
                 for (column, expected) in numbers(expected).into_iter().enumerate() {
                     assert!((rotation[(row, column)] - expected).abs() < 1e-12, "{id}");
@@ -211,7 +239,12 @@ mod tests {
         assert!(number(&case["expected"]["w2"]["norm_squared"]) > 1.0);
         let zero = geometry_msgs::msg::Pose {
             position: point(1.0, 2.0, 3.0),
-            orientation: geometry_msgs::msg::Quaternion { x: 0.0, y: 0.0, z: 0.0, w: 0.0 },
+            orientation: geometry_msgs::msg::Quaternion {
+                x: 0.0,
+                y: 0.0,
+                z: 0.0,
+                w: 0.0,
+            },
         };
         assert_eq!(pose_from(&zero), Err(PoseError::QuaternionZero));
         assert_eq!(position_from(&zero).unwrap().translation.vector.z, 3.0);
@@ -219,12 +252,27 @@ mod tests {
 
     #[test]
     fn time_spans_keep_their_nanoseconds() {
-        let sent = builtin_interfaces::msg::Duration { sec: 0, nanosec: 250_000_000 };
-        assert_eq!(duration_from("timeout", &sent).unwrap(), Duration::from_millis(250));
-        assert_eq!(duration_message(Duration::from_millis(2250)).nanosec, 250_000_000);
-        let negative = builtin_interfaces::msg::Duration { sec: -1, nanosec: 0 };
+        let sent = builtin_interfaces::msg::Duration {
+            sec: 0,
+            nanosec: 250_000_000,
+        };
+        assert_eq!(
+            duration_from("timeout", &sent).unwrap(),
+            Duration::from_millis(250)
+        );
+        assert_eq!(
+            duration_message(Duration::from_millis(2250)).nanosec,
+            250_000_000
+        );
+        let negative = builtin_interfaces::msg::Duration {
+            sec: -1,
+            nanosec: 0,
+        };
         let failure = duration_from("timeout", &negative).unwrap_err();
-        assert!(failure.message.contains("timeout is negative (-1 s)"), "{failure}");
+        assert!(
+            failure.message.contains("timeout is negative (-1 s)"),
+            "{failure}"
+        );
     }
 
     #[test]
@@ -241,7 +289,10 @@ mod tests {
             }],
         };
         let message = trajectory_message(&out, "base");
-        assert_eq!((message.header.stamp.sec, message.header.stamp.nanosec), (0, 0));
+        assert_eq!(
+            (message.header.stamp.sec, message.header.stamp.nanosec),
+            (0, 0)
+        );
         let back = trajectory_from(&message);
         assert_eq!(back.points, out.points);
         assert_eq!(back.stamp_ns, Some(0));

@@ -74,11 +74,21 @@ pub struct Declared {
 }
 
 const fn fixed(name: &'static str, kind: Kind, description: &'static str) -> Declared {
-    Declared { name, kind, runtime: false, description }
+    Declared {
+        name,
+        kind,
+        runtime: false,
+        description,
+    }
 }
 
 const fn runtime(name: &'static str, kind: Kind, description: &'static str) -> Declared {
-    Declared { name, kind, runtime: true, description }
+    Declared {
+        name,
+        kind,
+        runtime: true,
+        description,
+    }
 }
 
 fn solvers() -> Vec<&'static str> {
@@ -88,7 +98,10 @@ fn solvers() -> Vec<&'static str> {
 }
 
 fn roadmaps() -> Vec<&'static str> {
-    crate::roadmap::ROADMAPS.iter().map(|(name, _)| *name).collect()
+    crate::roadmap::ROADMAPS
+        .iter()
+        .map(|(name, _)| *name)
+        .collect()
 }
 
 fn contacts() -> Vec<&'static str> {

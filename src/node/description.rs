@@ -76,7 +76,10 @@ pub async fn follow(
                         tracing::warn!("the base link changed from \"{}\" to \"{}\": all obstacles were dropped, send them anew", old.chain.base, new.chain.base);
                     }
                 }
-                let report = Report::ok("robot_description", format!("robot \"{}\" was read", new.model.name));
+                let report = Report::ok(
+                    "robot_description",
+                    format!("robot \"{}\" was read", new.model.name),
+                );
                 accept(&shared, new);
                 shared.report(&report);
             }
@@ -89,7 +92,10 @@ pub async fn follow(
                 if let RobotState::Waiting(_) = old {
                     shared.robot.set(RobotState::Waiting(message.clone()));
                 }
-                shared.report(&Report::failed("robot_description", &Failure::new(Code::NoModel, message)));
+                shared.report(&Report::failed(
+                    "robot_description",
+                    &Failure::new(Code::NoModel, message),
+                ));
             }
         }
     }

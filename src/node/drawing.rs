@@ -28,7 +28,10 @@ pub struct Drawing {
 impl Drawing {
     /// Keeps a new plan.
     pub fn set_plan(&self, path: &ArmPath) {
-        self.plan.set(LastPlan { tip_path: path.tip_path.clone(), edges: path.scene.edges.clone() });
+        self.plan.set(LastPlan {
+            tip_path: path.tip_path.clone(),
+            edges: path.scene.edges.clone(),
+        });
         self.touch();
     }
 

@@ -108,17 +108,27 @@ impl Frames<'_> {
     /// See [`FrameError`].
     pub fn resolve(&self, frame: &str) -> Result<InBase, FrameError> {
         if frame.is_empty() {
-            let note = format!("the frame was empty: taken as the base link \"{}\"", self.base);
-            return Ok(InBase { pose: Isometry3::identity(), note: Some(note) });
+            let note = format!(
+                "the frame was empty: taken as the base link \"{}\"",
+                self.base
+            );
+            return Ok(InBase {
+                pose: Isometry3::identity(),
+                note: Some(note),
+            });
         }
         let bare = frame.trim_start_matches('/');
         if bare.is_empty() || !self.knows(bare) {
             return Err(self.unknown(frame, bare));
         }
-        let note = (bare != frame)
-            .then(|| format!("frame \"{frame}\" was read as \"{bare}\" (no leading slash in ROS 2)"));
+        let note = (bare != frame).then(|| {
+            format!("frame \"{frame}\" was read as \"{bare}\" (no leading slash in ROS 2)")
+        });
         if bare == self.base {
-            return Ok(InBase { pose: Isometry3::identity(), note });
+            return Ok(InBase {
+                pose: Isometry3::identity(),
+                note,
+            });
         }
         let up = self.ancestors(bare)?;
         let base_up = self.ancestors(self.base)?;
@@ -137,7 +147,10 @@ impl Frames<'_> {
         };
         let frame_in_common = self.compose(bare, up.get(..index).unwrap_or_default())?;
         let base_in_common = self.compose(bare, base_up.get(..other).unwrap_or_default())?;
-        Ok(InBase { pose: base_in_common.inv_mul(&frame_in_common), note })
+        Ok(InBase {
+            pose: base_in_common.inv_mul(&frame_in_common),
+            note,
+        })
     }
 
     fn knows(&self, frame: &str) -> bool {
@@ -167,7 +180,10 @@ impl Frames<'_> {
             if steps.iter().any(|step| step.frame == current) {
                 let mut circle: Vec<String> = steps.into_iter().map(|step| step.frame).collect();
                 circle.push(current);
-                return Err(FrameError::Circle { frame: frame.to_owned(), circle });
+                return Err(FrameError::Circle {
+                    frame: frame.to_owned(),
+                    circle,
+                });
             }
             let joint = self
                 .model
@@ -181,12 +197,18 @@ impl Frames<'_> {
                 _ => match self.tf.and_then(|tf| tf.parent(&current)) {
                     Some(hung) => (Edge::Transform(hung.pose), hung.parent.clone()),
                     None => {
-                        steps.push(Step { frame: current, edge: None });
+                        steps.push(Step {
+                            frame: current,
+                            edge: None,
+                        });
                         return Ok(steps);
                     }
                 },
             };
-            steps.push(Step { frame: current, edge: Some(edge) });
+            steps.push(Step {
+                frame: current,
+                edge: Some(edge),
+            });
             current = parent;
         }
     }
@@ -224,7 +246,10 @@ impl Frames<'_> {
         let value = self
             .states
             .fresh_position(self.model, index, self.now, self.max_age)
-            .map_err(|error| FrameError::State { frame: asked.to_owned(), error })?;
+            .map_err(|error| FrameError::State {
+                frame: asked.to_owned(),
+                error,
+            })?;
         let moved = match motion {
             Motion::Rotation => Isometry3::from_parts(
                 nalgebra::Translation3::identity(),
@@ -259,7 +284,8 @@ mod tests {
         let mut tf = TfBuffer::default();
         let edge = &case["input"]["static_tf"];
         let name = |key: &str| edge[key].as_str().unwrap().to_owned();
-        tf.insert(&name("parent"), &name("child"), pose(edge)).unwrap();
+        tf.insert(&name("parent"), &name("child"), pose(edge))
+            .unwrap();
         tf
     }
 
@@ -270,8 +296,11 @@ mod tests {
         let tf = tf_of(&case);
         let mut states = JointStates::new("joint_states");
         for (name, value) in case["input"]["joint_state"].as_object().unwrap() {
-            let message =
-                Reported { names: &[name.clone()], positions: &[number(value)], velocities: &[] };
+            let message = Reported {
+                names: &[name.clone()],
+                positions: &[number(value)],
+                velocities: &[],
+            };
             states.update(message, Duration::ZERO).unwrap();
         }
         let frames = Frames {
@@ -290,7 +319,10 @@ mod tests {
                 "unknown" => {
                     let error = result.unwrap_err().to_string();
                     assert!(error.contains("\"wrold\""), "{error}");
-                    assert!(error.contains("did you mean") && error.contains("world"), "{error}");
+                    assert!(
+                        error.contains("did you mean") && error.contains("world"),
+                        "{error}"
+                    );
                     continue;
                 }
                 // Read as the base and as "world", and said so.
@@ -299,18 +331,34 @@ mod tests {
                 _ => &case["expected"][id],
             };
             let found = result.unwrap();
-            assert_eq!(found.note.is_some(), id == "empty" || id == "leading_slash", "{id}");
-            let off = residual(&pose(&expected["pose_in_base"]), &(found.pose * pose(&variant["pose"])));
-            assert!(off.position < 1e-9 && off.orientation < 1e-9, "{id}: {off:?}");
+            assert_eq!(
+                found.note.is_some(),
+                id == "empty" || id == "leading_slash",
+                "{id}"
+            );
+            let off = residual(
+                &pose(&expected["pose_in_base"]),
+                &(found.pose * pose(&variant["pose"])),
+            );
+            assert!(
+                off.position < 1e-9 && off.orientation < 1e-9,
+                "{id}: {off:?}"
+            );
         }
         // A goal relative to the tip needs the joint states.
-        let late = Frames { now: Duration::from_secs(2), ..frames };
+        let late = Frames {
+            now: Duration::from_secs(2),
+            ..frames
+        };
         let error = late.resolve("tip").unwrap_err().to_string();
         assert!(error.contains("\"q1\" is 2.000 s old"), "{error}");
         assert!(late.resolve("world").is_ok());
         let none = Frames { tf: None, ..frames };
         let error = none.resolve("world").unwrap_err().to_string();
-        assert!(error.contains("\"world\"") && error.contains("without tf2_msgs"), "{error}");
+        assert!(
+            error.contains("\"world\"") && error.contains("without tf2_msgs"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -333,12 +381,25 @@ mod tests {
             max_age: 0.5,
             tf: Some(&tf),
         };
-        assert!(matches!(frames.resolve("b"), Err(FrameError::Circle { .. })));
-        assert!(matches!(frames.resolve("hut"), Err(FrameError::NotConnected { .. })));
+        assert!(matches!(
+            frames.resolve("b"),
+            Err(FrameError::Circle { .. })
+        ));
+        assert!(matches!(
+            frames.resolve("hut"),
+            Err(FrameError::NotConnected { .. })
+        ));
         // A frame above the base.
         let mut tf = tf.clone();
-        tf.insert("island", "base", Isometry3::translation(0.0, 0.0, 1.0)).unwrap();
-        let frames = Frames { tf: Some(&tf), ..frames };
-        assert_eq!(frames.resolve("hut").unwrap().pose, Isometry3::translation(0.0, 0.0, -1.0));
+        tf.insert("island", "base", Isometry3::translation(0.0, 0.0, 1.0))
+            .unwrap();
+        let frames = Frames {
+            tf: Some(&tf),
+            ..frames
+        };
+        assert_eq!(
+            frames.resolve("hut").unwrap().pose,
+            Isometry3::translation(0.0, 0.0, -1.0)
+        );
     }
 }

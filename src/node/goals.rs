@@ -85,7 +85,11 @@ async fn pursue(
     }
     let view = shared.view()?;
     // Again, now that the arm is at rest: frames may hang on moving links.
-    let (poses, mut notes) = if execute { poses_in_base(shared, &goal)? } else { poses };
+    let (poses, mut notes) = if execute {
+        poses_in_base(shared, &goal)?
+    } else {
+        poses
+    };
     let state = view.state(&view.robot.chain).map_err(Failure::from)?;
     let order = Order::new(state.q(), poses);
     let planned = in_background(shared, order, cancel).await?;
@@ -98,7 +102,10 @@ async fn pursue(
     } else {
         ("planned", None)
     };
-    let report = Report::ok(goal.about, with_notes(format!("{state}: {}", planned.summary()), &notes));
+    let report = Report::ok(
+        goal.about,
+        with_notes(format!("{state}: {}", planned.summary()), &notes),
+    );
     shared.report(&detailed(report, &planned, number, state));
     Ok(execution)
 }
@@ -117,7 +124,10 @@ fn detailed(report: Report, planned: &Planned, number: u64, state: &'static str)
 fn poses_in_base(shared: &Shared, goal: &Goal) -> Result<(Vec<Pose>, Vec<String>), Failure> {
     let view = shared.view()?;
     if goal.poses.is_empty() {
-        return Err(Failure::new(Code::InvalidRequest, "there is no pose in the message"));
+        return Err(Failure::new(
+            Code::InvalidRequest,
+            "there is no pose in the message",
+        ));
     }
     let mut notes = Vec::new();
     let mut poses = Vec::with_capacity(goal.poses.len());
@@ -152,7 +162,10 @@ async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failu
             return Ok(());
         }
         if now > execution.ends + SETTLING {
-            return Err(Failure::new(Code::ControlFailed, "the arm did not come to rest before the new goal: is its controller following?"));
+            return Err(Failure::new(
+                Code::ControlFailed,
+                "the arm did not come to rest before the new goal: is its controller following?",
+            ));
         }
     }
 }
@@ -161,7 +174,10 @@ async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failu
 fn at_rest(shared: &Shared) -> Result<bool, Failure> {
     let view = shared.view()?;
     let state = view.state(&view.robot.chain)?;
-    Ok(state.readings.iter().all(|reading| reading.speed().unwrap_or(0.0).abs() <= REST_SPEED))
+    Ok(state
+        .readings
+        .iter()
+        .all(|reading| reading.speed().unwrap_or(0.0).abs() <= REST_SPEED))
 }
 
 /// Runs a computation on a thread of its own kind.
@@ -170,7 +186,10 @@ async fn blocking<R: Send + 'static>(
 ) -> Result<R, Failure> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!("a computation failed: {error}");
-        Failure::new(Code::Failure, "the computation failed inside; the node's log says more")
+        Failure::new(
+            Code::Failure,
+            "the computation failed inside; the node's log says more",
+        )
     })
 }
 
@@ -198,14 +217,23 @@ async fn send(
 fn show(shared: &Shared, planned: &Planned) {
     let Ok(view) = shared.view() else { return };
     let path = &planned.plan.path;
-    shared.outputs.tip_path.publish(&path_message(&path.tip_path, &view.robot.chain.base, &view.stamp));
+    shared.outputs.tip_path.publish(&path_message(
+        &path.tip_path,
+        &view.robot.chain.base,
+        &view.stamp,
+    ));
     shared.drawing.set_plan(path);
 }
 
 /// Watches the arm follow a trajectory, and reports what came of it.
 async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution: &Execution) {
     let report = |report: Report, state: &'static str| {
-        shared.report(&report.with("goal", number).with("state", state).with("fraction", 1));
+        shared.report(
+            &report
+                .with("goal", number)
+                .with("state", state)
+                .with("fraction", 1),
+        );
     };
     loop {
         tokio::time::sleep(LOOK).await;
@@ -213,8 +241,15 @@ async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution
             return;
         }
         if !shared.mover.is_current(execution) {
-            let why = if shared.mover.was_stopped() { "stopped" } else { "replaced by a newer motion" };
-            report(Report::failed(about, &Failure::new(Code::Preempted, why)), "preempted");
+            let why = if shared.mover.was_stopped() {
+                "stopped"
+            } else {
+                "replaced by a newer motion"
+            };
+            report(
+                Report::failed(about, &Failure::new(Code::Preempted, why)),
+                "preempted",
+            );
             return;
         }
         let now = shared.now();
@@ -226,8 +261,12 @@ async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution
             return;
         };
         if now > execution.ends + SETTLING {
-            let message = format!("the trajectory was sent, but the arm has not followed it: {reason}");
-            report(Report::failed(about, &Failure::new(Code::ControlFailed, message)), "failed");
+            let message =
+                format!("the trajectory was sent, but the arm has not followed it: {reason}");
+            report(
+                Report::failed(about, &Failure::new(Code::ControlFailed, message)),
+                "failed",
+            );
             return;
         }
     }
@@ -238,7 +277,9 @@ fn arrived(shared: &Shared, execution: &Execution) -> Result<(), String> {
     let view = shared.view().map_err(|failure| failure.message)?;
     let tolerance = view.parameters.start_tolerance;
     for (name, target) in &execution.target {
-        let Some(index) = view.robot.model.joint_index(name) else { continue };
+        let Some(index) = view.robot.model.joint_index(name) else {
+            continue;
+        };
         let max_age = view.parameters.joint_state_max_age;
         let position = view
             .states
@@ -265,7 +306,9 @@ pub async fn plan_path(shared: Arc<Shared>, mut requests: Requests<PlanPath::Ser
     while let Some(request) = requests.next().await {
         let (shared, permits) = (Arc::clone(&shared), Arc::clone(&permits));
         tokio::spawn(async move {
-            let Ok(_permit) = permits.acquire_owned().await else { return };
+            let Ok(_permit) = permits.acquire_owned().await else {
+                return;
+            };
             let message = request.message.clone();
             let execute = message.execute;
             let cancel = if execute {
@@ -298,13 +341,28 @@ async fn serve(
     let view = shared.view()?;
     let mut notes = Vec::new();
     let goal = view
-        .in_base(&request.goal.header.frame_id, &request.goal.pose, false, &mut notes)
+        .in_base(
+            &request.goal.header.frame_id,
+            &request.goal.pose,
+            false,
+            &mut notes,
+        )
         .map_err(|failure| failure.of("goal"))?;
-    let start = joint_values("the start", &view, &view.robot.chain, &request.start, &mut notes)?;
+    let start = joint_values(
+        "the start",
+        &view,
+        &view.robot.chain,
+        &request.start,
+        &mut notes,
+    )?;
     let order = Order {
         clearance: request.clearance,
         roadmap: request.roadmap.clone(),
-        extra: request.extra_obstacles.iter().map(|sent| sent_from(sent, "")).collect(),
+        extra: request
+            .extra_obstacles
+            .iter()
+            .map(|sent| sent_from(sent, ""))
+            .collect(),
         velocity_scaling: request.velocity_scaling,
         acceleration_scaling: request.acceleration_scaling,
         ..Order::new(start, vec![goal])
@@ -312,14 +370,29 @@ async fn serve(
     let planned = in_background(shared, order, cancel).await?;
     notes.extend(planned.notes.iter().cloned());
     show(shared, &planned);
-    let execution = if request.execute { Some(send(shared, &planned, cancel).await?) } else { None };
-    notes.extend(execution.iter().flat_map(|execution| execution.notes.iter().cloned()));
-    let state = if execution.is_some() { "executing" } else { "planned" };
+    let execution = if request.execute {
+        Some(send(shared, &planned, cancel).await?)
+    } else {
+        None
+    };
+    notes.extend(
+        execution
+            .iter()
+            .flat_map(|execution| execution.notes.iter().cloned()),
+    );
+    let state = if execution.is_some() {
+        "executing"
+    } else {
+        "planned"
+    };
     let path = &planned.plan.path;
     let base = &view.robot.chain.base;
     let response = PlanPath::Response {
         code: Code::Success.message(),
-        message: text(with_notes(format!("{state}: {}", planned.summary()), &notes)),
+        message: text(with_notes(
+            format!("{state}: {}", planned.summary()),
+            &notes,
+        )),
         tip_path: path_message(&path.tip_path, base, &view.stamp),
         trajectory: trajectory_message(&OutgoingTrajectory::from(&planned.plan.trajectory), base),
         path_length: path.length,
@@ -358,19 +431,32 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
                     let seconds = execution.ends.saturating_sub(shared.now()).as_secs_f64();
                     let mut notes = execution.notes;
                     if !outside.is_empty() {
-                        notes.push(format!("beyond their limits when at rest: {}", outside.join(", ")));
+                        notes.push(format!(
+                            "beyond their limits when at rest: {}",
+                            outside.join(", ")
+                        ));
                     }
-                    let message = format!("stopping, at rest within {seconds:.2} s; planning was given up");
+                    let message =
+                        format!("stopping, at rest within {seconds:.2} s; planning was given up");
                     Report::ok("stop", with_notes(message, &notes))
                 }
                 Err(failure) => {
-                    let message = format!("planning was given up, but no stop was sent: {}", failure.message);
+                    let message = format!(
+                        "planning was given up, but no stop was sent: {}",
+                        failure.message
+                    );
                     Report::failed("stop", &Failure { message, ..failure })
                 }
             };
             shared.report(&report);
             let success = report.code == Code::Success;
-            respond(request, std_srvs::srv::Trigger::Response { success, message: text(report.message) });
+            respond(
+                request,
+                std_srvs::srv::Trigger::Response {
+                    success,
+                    message: text(report.message),
+                },
+            );
         });
     }
 }

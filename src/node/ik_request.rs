@@ -44,7 +44,8 @@ pub fn tolerance(what: &str, sent: f64, parameter: f64) -> Result<f64, Failure> 
     } else if sent > 0.0 && sent.is_finite() {
         Ok(sent)
     } else {
-        let message = format!("{what} is {sent}: send a positive number, or 0 for the parameter's value");
+        let message =
+            format!("{what} is {sent}: send a positive number, or 0 for the parameter's value");
         Err(Failure::new(Code::InvalidRequest, message))
     }
 }
@@ -64,7 +65,10 @@ pub fn joint_values(
     if sent.name.is_empty() && sent.position.is_empty() {
         return current.map(|state| state.q()).map_err(Failure::from);
     }
-    let fallback = current.as_ref().ok().map(super::joint_states::ChainState::q);
+    let fallback = current
+        .as_ref()
+        .ok()
+        .map(super::joint_states::ChainState::q);
     let result = seed_from_names(chain, &sent.name, &sent.position, fallback.as_deref());
     let (values, warnings) = result.map_err(|error| {
         let failure = Failure::from(error.clone());
@@ -77,7 +81,11 @@ pub fn joint_values(
         };
         Failure::new(failure.code, message)
     })?;
-    notes.extend(warnings.iter().map(|warning| warning.to_string().replace("the seed", what)));
+    notes.extend(
+        warnings
+            .iter()
+            .map(|warning| warning.to_string().replace("the seed", what)),
+    );
     Ok(values)
 }
 
@@ -105,13 +113,21 @@ pub fn posture(
     let mut weights = vec![0.0; chain.dof()];
     for (name, &value) in sent.name.iter().zip(&sent.position) {
         let Some(index) = chain.dof_index(name) else {
-            notes.push(format!("preferred_posture: \"{name}\" is no joint of the arm, passed over"));
+            notes.push(format!(
+                "preferred_posture: \"{name}\" is no joint of the arm, passed over"
+            ));
             continue;
         };
         if !value.is_finite() {
-            return Err(invalid(format!("preferred_posture: the value of \"{name}\" is {value}")));
+            return Err(invalid(format!(
+                "preferred_posture: the value of \"{name}\" is {value}"
+            )));
         }
-        let weight = posture.weights.get(index).copied().filter(|weight| *weight > 0.0);
+        let weight = posture
+            .weights
+            .get(index)
+            .copied()
+            .filter(|weight| *weight > 0.0);
         if let (Some(slot), Some(goal)) = (weights.get_mut(index), posture.values.get_mut(index)) {
             *slot = weight.unwrap_or(1.0);
             *goal = value;

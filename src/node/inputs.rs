@@ -56,7 +56,9 @@ fn boxed<T: 'static>(
     topic: &str,
     stream: r2r::Result<impl Stream<Item = T> + Send + 'static>,
 ) -> Result<BoxStream<'static, T>, Refused> {
-    stream.map(StreamExt::boxed).map_err(|error| (topic.to_owned(), error))
+    stream
+        .map(StreamExt::boxed)
+        .map_err(|error| (topic.to_owned(), error))
 }
 
 fn topic<T: WrappedTypesupport + Send + 'static>(

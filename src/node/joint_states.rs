@@ -51,7 +51,9 @@ pub enum Oddity {
         value: f64,
     },
     /// Not as many velocities as names.
-    #[error("joint state with {names} name(s) and {velocities} velocities: the velocities are ignored")]
+    #[error(
+        "joint state with {names} name(s) and {velocities} velocities: the velocities are ignored"
+    )]
     Velocities {
         /// Number of names.
         names: usize,
@@ -92,7 +94,10 @@ pub struct ChainState {
 impl ChainState {
     /// The joint values \[rad, m\].
     pub fn q(&self) -> Vec<f64> {
-        self.readings.iter().map(|reading| reading.position).collect()
+        self.readings
+            .iter()
+            .map(|reading| reading.position)
+            .collect()
     }
 }
 
@@ -138,7 +143,10 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 impl JointStates {
     /// An empty store that names `topic` in its errors.
     pub fn new(topic: &str) -> Self {
-        JointStates { topic: topic.to_owned(), readings: HashMap::new() }
+        JointStates {
+            topic: topic.to_owned(),
+            readings: HashMap::new(),
+        }
     }
 
     /// Takes a message that was received at `now`; returns what was passed over in it.
@@ -147,39 +155,62 @@ impl JointStates {
     ///
     /// # Errors
     /// [`Rejected`]: nothing of the message was taken.
-    pub fn update(&mut self, message: Reported<'_>, now: Duration) -> Result<Vec<Oddity>, Rejected> {
+    pub fn update(
+        &mut self,
+        message: Reported<'_>,
+        now: Duration,
+    ) -> Result<Vec<Oddity>, Rejected> {
         let names = message.names.len();
         if message.positions.is_empty() {
             return Ok(Vec::new());
         }
         if message.positions.len() != names {
-            return Err(Rejected::LengthMismatch { names, positions: message.positions.len() });
+            return Err(Rejected::LengthMismatch {
+                names,
+                positions: message.positions.len(),
+            });
         }
         let mut sorted: Vec<&String> = message.names.iter().collect();
         sorted.sort_unstable();
         let mut next = sorted.iter().skip(1);
         if let Some(twice) = sorted.iter().find(|name| next.next() == Some(*name)) {
-            return Err(Rejected::NamedTwice { joint: (*twice).clone() });
+            return Err(Rejected::NamedTwice {
+                joint: (*twice).clone(),
+            });
         }
         let mut oddities = Vec::new();
         let velocities = if message.velocities.is_empty() || message.velocities.len() == names {
             message.velocities
         } else {
-            oddities.push(Oddity::Velocities { names, velocities: message.velocities.len() });
+            oddities.push(Oddity::Velocities {
+                names,
+                velocities: message.velocities.len(),
+            });
             &[]
         };
         for (index, (name, &position)) in message.names.iter().zip(message.positions).enumerate() {
             if !position.is_finite() {
-                oddities.push(Oddity::PositionNotFinite { joint: name.clone(), value: position });
+                oddities.push(Oddity::PositionNotFinite {
+                    joint: name.clone(),
+                    value: position,
+                });
                 continue;
             }
-            let velocity = velocities.get(index).copied().filter(|value| value.is_finite());
+            let velocity = velocities
+                .get(index)
+                .copied()
+                .filter(|value| value.is_finite());
             let rate = self.readings.get(name).and_then(|before| {
                 let interval = now.saturating_sub(before.received);
                 let rate = (position - before.position) / interval.as_secs_f64();
                 (interval >= SHORTEST_INTERVAL && rate.is_finite()).then_some(rate)
             });
-            let reading = JointReading { position, velocity, rate, received: now };
+            let reading = JointReading {
+                position,
+                velocity,
+                rate,
+                received: now,
+            };
             match self.readings.get_mut(name) {
                 Some(known) => *known = reading,
                 None => {
@@ -225,9 +256,14 @@ impl JointStates {
         max_age: f64,
     ) -> Result<ChainState, StateError> {
         if self.readings.is_empty() {
-            return Err(StateError::Nothing { topic: self.topic.clone() });
+            return Err(StateError::Nothing {
+                topic: self.topic.clone(),
+            });
         }
-        let mut state = ChainState { readings: Vec::new(), age: Duration::ZERO };
+        let mut state = ChainState {
+            readings: Vec::new(),
+            age: Duration::ZERO,
+        };
         let (mut missing, mut stale) = (Vec::new(), Vec::new());
         for (index, dof) in chain.dofs.iter().enumerate() {
             let Some(reading) = self.dof(chain, index, &dof.name) else {
@@ -245,7 +281,10 @@ impl JointStates {
             return Err(self.missing(missing));
         }
         if !stale.is_empty() {
-            return Err(StateError::Stale { stale, limit: max_age });
+            return Err(StateError::Stale {
+                stale,
+                limit: max_age,
+            });
         }
         Ok(state)
     }
@@ -280,15 +319,25 @@ impl JointStates {
         max_age: f64,
     ) -> Result<f64, StateError> {
         if self.readings.is_empty() {
-            return Err(StateError::Nothing { topic: self.topic.clone() });
+            return Err(StateError::Nothing {
+                topic: self.topic.clone(),
+            });
         }
-        let name = || model.joints.get(joint).map_or(String::new(), |joint| joint.name.clone());
+        let name = || {
+            model
+                .joints
+                .get(joint)
+                .map_or(String::new(), |joint| joint.name.clone())
+        };
         let Some(reading) = self.reading(model, joint) else {
             return Err(self.missing(vec![name()]));
         };
         let age = now.saturating_sub(reading.received).as_secs_f64();
         if age > max_age {
-            return Err(StateError::Stale { stale: vec![(name(), age)], limit: max_age });
+            return Err(StateError::Stale {
+                stale: vec![(name(), age)],
+                limit: max_age,
+            });
         }
         Ok(reading.position)
     }
@@ -296,7 +345,11 @@ impl JointStates {
     fn missing(&self, missing: Vec<String>) -> StateError {
         let mut seen: Vec<String> = self.readings.keys().cloned().collect();
         seen.sort_unstable();
-        StateError::Missing { topic: self.topic.clone(), missing, seen }
+        StateError::Missing {
+            topic: self.topic.clone(),
+            missing,
+            seen,
+        }
     }
 }
 
@@ -345,7 +398,10 @@ mod tests {
         for (name, value) in expected.as_object().unwrap() {
             let joint = model.joint_index(name).unwrap();
             let got = states.fresh_position(model, joint, at(0.0), 1.0).unwrap();
-            assert!((got - number(value)).abs() < 1e-12, "{when}: {name} is {got}, not {value}");
+            assert!(
+                (got - number(value)).abs() < 1e-12,
+                "{when}: {name} is {got}, not {value}"
+            );
         }
     }
 
@@ -375,16 +431,32 @@ mod tests {
                     "{}",
                     message.id
                 ),
-                "twice" => assert_eq!(result, Err(Rejected::NamedTwice { joint: "sho".into() })),
+                "twice" => assert_eq!(
+                    result,
+                    Err(Rejected::NamedTwice {
+                        joint: "sho".into()
+                    })
+                ),
                 "velocity_only" | "empty" => assert_eq!(result, Ok(vec![]), "{}", message.id),
                 "velocity_short" => {
-                    assert_eq!(result, Ok(vec![Oddity::Velocities { names: 2, velocities: 1 }]));
+                    assert_eq!(
+                        result,
+                        Ok(vec![Oddity::Velocities {
+                            names: 2,
+                            velocities: 1
+                        }])
+                    );
                     assert_eq!(states.get("sho").unwrap().velocity, None);
                 }
                 other => panic!("unknown variant {other}"),
             }
         }
-        assert_state(&states, &model, &case["expected"]["state_after_all"], "after all");
+        assert_state(
+            &states,
+            &model,
+            &case["expected"]["state_after_all"],
+            "after all",
+        );
     }
 
     #[test]
@@ -393,7 +465,9 @@ mod tests {
         let model = fault_urdf(&case);
         let mut states = JointStates::new("joint_states");
         for message in messages(&case) {
-            let oddities = states.update(message.reported(), at(message.stamp)).unwrap();
+            let oddities = states
+                .update(message.reported(), at(message.stamp))
+                .unwrap();
             let warned: Vec<String> = oddities
                 .iter()
                 .map(|oddity| match oddity {
@@ -401,8 +475,18 @@ mod tests {
                     other => panic!("{other}"),
                 })
                 .collect();
-            assert_eq!(warned, texts(&case["expected"]["warn"][&message.id]), "{}", message.id);
-            assert_state(&states, &model, &case["expected"]["state_after"][&message.id], &message.id);
+            assert_eq!(
+                warned,
+                texts(&case["expected"]["warn"][&message.id]),
+                "{}",
+                message.id
+            );
+            assert_state(
+                &states,
+                &model,
+                &case["expected"]["state_after"][&message.id],
+                &message.id,
+            );
         }
         let stamp = number(&case["expected"]["elb_stamp_after_nan_position"]);
         assert_eq!(states.get("elb").unwrap().received, at(stamp));
@@ -415,29 +499,58 @@ mod tests {
         let chain = model.chain("base", "claw_r", false).unwrap();
         let mut states = JointStates::new("/arm/joint_states");
         let nothing = states.chain_state(&chain, at(0.0), 0.5).unwrap_err();
-        assert!(nothing.to_string().contains("/arm/joint_states"), "{nothing}");
+        assert!(
+            nothing.to_string().contains("/arm/joint_states"),
+            "{nothing}"
+        );
         let names = ["sho", "elb", "wri", "gripper_of_someone_else"].map(String::from);
-        let message = Reported { names: &names, positions: &[0.1, 0.2, 0.3, 9.0], velocities: &[] };
+        let message = Reported {
+            names: &names,
+            positions: &[0.1, 0.2, 0.3, 9.0],
+            velocities: &[],
+        };
         states.update(message, at(1.0)).unwrap();
         let missing = states.chain_state(&chain, at(1.0), 0.5).unwrap_err();
-        assert!(missing.to_string().contains("joint(s) claw has"), "{missing}");
-        assert!(missing.to_string().contains("elb, gripper_of_someone_else, sho, wri"), "{missing}");
+        assert!(
+            missing.to_string().contains("joint(s) claw has"),
+            "{missing}"
+        );
+        assert!(
+            missing
+                .to_string()
+                .contains("elb, gripper_of_someone_else, sho, wri"),
+            "{missing}"
+        );
         // The driver is not reported, its follower is: claw = -claw_m.
-        let message = Reported { names: &["claw_m".into()], positions: &[-0.02], velocities: &[0.5] };
+        let message = Reported {
+            names: &["claw_m".into()],
+            positions: &[-0.02],
+            velocities: &[0.5],
+        };
         states.update(message, at(1.25)).unwrap();
         let state = states.chain_state(&chain, at(1.5), 0.5).unwrap();
         assert_eq!(state.q(), [0.1, 0.2, 0.3, 0.02]);
         assert_eq!(state.age, at(0.5));
         assert_eq!(state.readings[3].velocity, Some(-0.5));
-        let stale = states.chain_state(&chain, at(1.75), 0.5).unwrap_err().to_string();
-        assert!(stale.contains("\"sho\" is 0.750 s old") && !stale.contains("claw"), "{stale}");
+        let stale = states
+            .chain_state(&chain, at(1.75), 0.5)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            stale.contains("\"sho\" is 0.750 s old") && !stale.contains("claw"),
+            "{stale}"
+        );
     }
 
     #[test]
     fn velocities_come_from_positions_where_none_are_reported() {
         let mut states = JointStates::new("joint_states");
         for (time, position) in [(1.0, 0.0), (1.5, 1.0)] {
-            let message = Reported { names: &["j".into()], positions: &[position], velocities: &[] };
+            let message = Reported {
+                names: &["j".into()],
+                positions: &[position],
+                velocities: &[],
+            };
             states.update(message, at(time)).unwrap();
         }
         assert_eq!(states.get("j").unwrap().speed(), Some(2.0));

@@ -53,7 +53,11 @@ struct Pen {
 
 impl Pen {
     fn marker(&mut self, namespace: &str, kind: i32, width: f64, color: ColorRGBA) -> &mut Marker {
-        let id = self.markers.iter().filter(|marker| marker.ns == namespace).count();
+        let id = self
+            .markers
+            .iter()
+            .filter(|marker| marker.ns == namespace)
+            .count();
         self.markers.push(Marker {
             header: header(&self.frame, self.stamp.clone()),
             ns: text(namespace),
@@ -61,7 +65,11 @@ impl Pen {
             type_: kind,
             action: Marker::ADD as i32,
             pose: pose_message(&nalgebra::Isometry3::identity()),
-            scale: geometry_msgs::msg::Vector3 { x: width, y: width, z: width },
+            scale: geometry_msgs::msg::Vector3 {
+                x: width,
+                y: width,
+                z: width,
+            },
             color,
             ..Marker::default()
         });
@@ -82,21 +90,42 @@ fn at(p: &Point2<f64>, z: f64) -> geometry_msgs::msg::Point {
 fn drawn(view: &View, plan: &LastPlan) -> MarkerArray {
     let chain = &view.robot.chain;
     let (_, reach) = chain.reach();
-    let mut pen = Pen { frame: chain.base.clone(), stamp: view.stamp.clone(), markers: Vec::new() };
+    let mut pen = Pen {
+        frame: chain.base.clone(),
+        stamp: view.stamp.clone(),
+        markers: Vec::new(),
+    };
     pen.marker("all", 0, 0.0, colour(0.0, 0.0, 0.0, 0.0)).action = Marker::DELETEALL as i32;
     let tall = if reach.is_finite() { reach } else { TALL };
-    let height = plan.tip_path.last().map_or(0.0, |pose| pose.translation.vector.z);
+    let height = plan
+        .tip_path
+        .last()
+        .map_or(0.0, |pose| pose.translation.vector.z);
     for obstacle in view.obstacles.list() {
         prism(&mut pen, obstacle, tall);
         inflated(&mut pen, view, obstacle, height);
     }
     if !plan.edges.is_empty() {
-        let lines = pen.marker("roadmap", Marker::LINE_LIST as i32, 0.3 * LINE, colour(0.6, 0.6, 0.6, 0.5));
+        let lines = pen.marker(
+            "roadmap",
+            Marker::LINE_LIST as i32,
+            0.3 * LINE,
+            colour(0.6, 0.6, 0.6, 0.5),
+        );
         lines.points = plan.edges.iter().flatten().map(|p| at(p, height)).collect();
     }
     if !plan.tip_path.is_empty() {
-        let line = pen.marker("path", Marker::LINE_STRIP as i32, LINE, colour(0.1, 0.8, 0.2, 1.0));
-        line.points = plan.tip_path.iter().map(|pose| pose_message(pose).position).collect();
+        let line = pen.marker(
+            "path",
+            Marker::LINE_STRIP as i32,
+            LINE,
+            colour(0.1, 0.8, 0.2, 1.0),
+        );
+        line.points = plan
+            .tip_path
+            .iter()
+            .map(|pose| pose_message(pose).position)
+            .collect();
         // A strip of one point is refused.
         if let [only] = line.points.as_slice() {
             let again = only.clone();
@@ -116,24 +145,56 @@ fn drawn(view: &View, plan: &LastPlan) -> MarkerArray {
             arrow.scale.z = 0.0;
         }
     }
-    MarkerArray { markers: pen.markers }
+    MarkerArray {
+        markers: pen.markers,
+    }
 }
 
 /// The walls of an obstacle, see-through, and its edges.
 fn prism(pen: &mut Pen, obstacle: &Obstacle, tall: f64) {
-    let low = if obstacle.min_height.is_finite() { obstacle.min_height } else { 0.0_f64.min(obstacle.max_height) };
-    let high = if obstacle.max_height.is_finite() { obstacle.max_height } else { tall.max(low + tall) };
-    let walls = pen.marker("obstacles", Marker::TRIANGLE_LIST as i32, 1.0, colour(0.9, 0.3, 0.1, 0.5));
+    let low = if obstacle.min_height.is_finite() {
+        obstacle.min_height
+    } else {
+        0.0_f64.min(obstacle.max_height)
+    };
+    let high = if obstacle.max_height.is_finite() {
+        obstacle.max_height
+    } else {
+        tall.max(low + tall)
+    };
+    let walls = pen.marker(
+        "obstacles",
+        Marker::TRIANGLE_LIST as i32,
+        1.0,
+        colour(0.9, 0.3, 0.1, 0.5),
+    );
     for (a, b) in obstacle.polygon.rings().flat_map(edges) {
         walls.points.extend([at(a, low), at(b, low), at(b, high)]);
         walls.points.extend([at(a, low), at(b, high), at(a, high)]);
     }
-    let lines = pen.marker("obstacle_edges", Marker::LINE_LIST as i32, LINE, colour(0.7, 0.2, 0.0, 1.0));
+    let lines = pen.marker(
+        "obstacle_edges",
+        Marker::LINE_LIST as i32,
+        LINE,
+        colour(0.7, 0.2, 0.0, 1.0),
+    );
     for (a, b) in obstacle.polygon.rings().flat_map(edges) {
-        lines.points.extend([at(a, low), at(b, low), at(a, high), at(b, high), at(a, low), at(a, high)]);
+        lines.points.extend([
+            at(a, low),
+            at(b, low),
+            at(a, high),
+            at(b, high),
+            at(a, low),
+            at(a, high),
+        ]);
     }
     if let Some(corner) = obstacle.polygon.outer().first() {
-        let label = pen.marker("obstacle_names", Marker::TEXT_VIEW_FACING as i32, 0.05, colour(1.0, 1.0, 1.0, 1.0));
+        let label = pen.marker(
+            "obstacle_names",
+            Marker::TEXT_VIEW_FACING as i32,
+            0.05,
+            colour(1.0, 1.0, 1.0, 1.0),
+        );
         label.pose.position = at(corner, high + 0.05);
         label.text = text(obstacle.id.as_str());
     }
@@ -142,10 +203,22 @@ fn prism(pen: &mut Pen, obstacle: &Obstacle, tall: f64) {
 /// How near the tip may come.
 fn inflated(pen: &mut Pen, view: &View, obstacle: &Obstacle, height: f64) {
     let planning = &view.parameters.planning;
-    let join = Join::Round { arc_tolerance: Some(planning.arc_tolerance) };
+    let join = Join::Round {
+        arc_tolerance: Some(planning.arc_tolerance),
+    };
     // Only a drawing: where it fails there is none.
-    let Ok(outline) = inflate(&obstacle.polygon, planning.clearance, &join) else { return };
-    let lines = pen.marker("inflated", Marker::LINE_LIST as i32, 0.5 * LINE, colour(1.0, 0.7, 0.1, 1.0));
-    lines.points =
-        outline.rings().flat_map(edges).flat_map(|(a, b)| [at(a, height), at(b, height)]).collect();
+    let Ok(outline) = inflate(&obstacle.polygon, planning.clearance, &join) else {
+        return;
+    };
+    let lines = pen.marker(
+        "inflated",
+        Marker::LINE_LIST as i32,
+        0.5 * LINE,
+        colour(1.0, 0.7, 0.1, 1.0),
+    );
+    lines.points = outline
+        .rings()
+        .flat_map(edges)
+        .flat_map(|(a, b)| [at(a, height), at(b, height)])
+        .collect();
 }

@@ -46,7 +46,12 @@ impl Mock {
     fn new(robot: Arc<Robot>, parameters: &MockParameters) -> Mock {
         let mut resting: HashMap<String, f64> = robot
             .free_joints()
-            .map(|(_, joint)| (joint.name.clone(), rest(joint.limits.lower, joint.limits.upper)))
+            .map(|(_, joint)| {
+                (
+                    joint.name.clone(),
+                    rest(joint.limits.lower, joint.limits.upper),
+                )
+            })
             .collect();
         for (index, dof) in robot.chain.dofs.iter().enumerate() {
             let given = parameters.initial_positions.get(index).copied();
@@ -61,8 +66,15 @@ impl Mock {
             resting.insert(dof.name.clone(), inside);
         }
         let joints = robot.controller_joints.clone();
-        let start = joints.iter().map(|name| resting.remove(name).unwrap_or(0.0)).collect();
-        Mock { follower: Follower::new(joints, start), resting, robot }
+        let start = joints
+            .iter()
+            .map(|name| resting.remove(name).unwrap_or(0.0))
+            .collect();
+        Mock {
+            follower: Follower::new(joints, start),
+            resting,
+            robot,
+        }
     }
 
     fn hear(&mut self, message: &trajectory_msgs::msg::JointTrajectory, now_ns: i64) {
@@ -81,7 +93,12 @@ impl Mock {
     fn joints(&self, now_ns: i64) -> Vec<(&str, f64, f64)> {
         let commanded = self.follower.at(now_ns);
         let own = |name: &str| -> (f64, f64) {
-            match self.follower.joints().iter().position(|joint| joint == name) {
+            match self
+                .follower
+                .joints()
+                .iter()
+                .position(|joint| joint == name)
+            {
                 Some(index) => {
                     let value = |list: &[f64]| list.get(index).copied().unwrap_or(0.0);
                     (value(&commanded.positions), value(&commanded.velocities))
@@ -96,11 +113,16 @@ impl Mock {
             if !matches!(joint.kind, Continuous | Prismatic | Revolute) {
                 continue;
             }
-            let driver = joint.mimic.and_then(|mimic| Some((mimic, model.joints.get(mimic.driver)?)));
+            let driver = joint
+                .mimic
+                .and_then(|mimic| Some((mimic, model.joints.get(mimic.driver)?)));
             let (position, velocity) = match driver {
                 Some((mimic, driver)) => {
                     let (position, velocity) = own(&driver.name);
-                    (mimic.multiplier * position + mimic.offset, mimic.multiplier * velocity)
+                    (
+                        mimic.multiplier * position + mimic.offset,
+                        mimic.multiplier * velocity,
+                    )
                 }
                 None => own(&joint.name),
             };
@@ -154,8 +176,14 @@ pub async fn control(
             tokio::time::sleep(LOOK).await;
             continue;
         };
-        if !mock.as_ref().is_some_and(|mock| Arc::ptr_eq(&mock.robot, robot)) {
-            tracing::info!("mock controller: stands in for {}", robot.controller_joints.join(", "));
+        if !mock
+            .as_ref()
+            .is_some_and(|mock| Arc::ptr_eq(&mock.robot, robot))
+        {
+            tracing::info!(
+                "mock controller: stands in for {}",
+                robot.controller_joints.join(", ")
+            );
             #[cfg(has_tf2_msgs)]
             if let Some(out) = &shared.outputs.mock_tf_static {
                 out.publish(&tf::fixed(&robot.model, &shared.stamp()));
@@ -195,10 +223,15 @@ mod tf {
     /// The links whose pose in their parent does not change.
     pub fn fixed(model: &RobotModel, stamp: &Time) -> TFMessage {
         let fixed = model.joints.iter().filter(|joint| {
-            matches!(joint.kind, JointKind::Fixed | JointKind::Floating | JointKind::Planar)
+            matches!(
+                joint.kind,
+                JointKind::Fixed | JointKind::Floating | JointKind::Planar
+            )
         });
         let transforms = fixed.filter_map(|joint| stamped(model, joint, &joint.origin, stamp));
-        TFMessage { transforms: transforms.collect() }
+        TFMessage {
+            transforms: transforms.collect(),
+        }
     }
 
     /// The links that the given joints move.
@@ -217,7 +250,9 @@ mod tf {
             };
             stamped(model, joint, &(joint.origin * motion), stamp)
         });
-        TFMessage { transforms: transforms.collect() }
+        TFMessage {
+            transforms: transforms.collect(),
+        }
     }
 }
 
@@ -238,7 +273,10 @@ mod tests {
     fn mock(initial: &[f64]) -> Mock {
         let mut values = defaults();
         values.insert("tip_link", ParameterValue::String("a".into()));
-        values.insert("mock_initial_positions", ParameterValue::DoubleArray(initial.to_vec()));
+        values.insert(
+            "mock_initial_positions",
+            ParameterValue::DoubleArray(initial.to_vec()),
+        );
         let parameters = Parameters::new(&values);
         let robot = Robot::new(GRIPPER, "here", &parameters).unwrap();
         Mock::new(Arc::new(robot), &parameters.mock)
@@ -246,7 +284,11 @@ mod tests {
 
     #[test]
     fn all_joints_have_a_state_and_the_arm_starts_inside_its_limits() {
-        let expected = [("arm", 1.0, 0.0), ("finger", 0.0, 0.0), ("other_finger", 0.01, 0.0)];
+        let expected = [
+            ("arm", 1.0, 0.0),
+            ("finger", 0.0, 0.0),
+            ("other_finger", 0.01, 0.0),
+        ];
         assert_eq!(mock(&[]).joints(0), expected);
         assert_eq!(mock(&[0.75]).joints(0)[0], ("arm", 0.75, 0.0));
         assert_eq!(mock(&[7.0]).joints(0)[0], ("arm", 1.5, 0.0));

@@ -72,7 +72,10 @@ impl Source {
                 path: path.clone(),
                 error: error.to_string(),
             })?;
-            return Ok(Source::Text { text, origin: path.display().to_string() });
+            return Ok(Source::Text {
+                text,
+                origin: path.display().to_string(),
+            });
         }
         if parameters.robot_description.is_empty() {
             return Ok(Source::Topic);
@@ -96,7 +99,10 @@ fn located(file: &str, prefixes: &str) -> Result<PathBuf, SourceError> {
         .map(|prefix| Path::new(prefix).join("share").join(package))
         .find(|share| share.is_dir())
         .map(|share| share.join(inside))
-        .ok_or_else(|| SourceError::NoPackage { package: package.to_owned(), url: file.to_owned() })
+        .ok_or_else(|| SourceError::NoPackage {
+            package: package.to_owned(),
+            url: file.to_owned(),
+        })
 }
 
 /// A robot and its arm; immutable.
@@ -117,15 +123,25 @@ impl Robot {
     /// # Errors
     /// See [`SourceError`].
     pub fn new(text: &str, origin: &str, parameters: &Parameters) -> Result<Robot, SourceError> {
-        let model = RobotModel::from_urdf(text)
-            .map_err(|error| SourceError::Model { origin: origin.to_owned(), error })?;
+        let model = RobotModel::from_urdf(text).map_err(|error| SourceError::Model {
+            origin: origin.to_owned(),
+            error,
+        })?;
         let soft_limits = parameters.use_soft_limits;
         let chain = model
             .chain(&parameters.base_link, &parameters.tip_link, soft_limits)
-            .map_err(|error| SourceError::Chain { origin: origin.to_owned(), error })?;
+            .map_err(|error| SourceError::Chain {
+                origin: origin.to_owned(),
+                error,
+            })?;
         parameters.check_lengths(&chain)?;
         let controller_joints = controller_joints(parameters, &model, &chain)?;
-        Ok(Robot { model, chain: Arc::new(chain), controller_joints, soft_limits })
+        Ok(Robot {
+            model,
+            chain: Arc::new(chain),
+            controller_joints,
+            soft_limits,
+        })
     }
 
     /// The chain from the arm's base to another link; empty means the arm itself.
@@ -136,7 +152,9 @@ impl Robot {
         if tip.is_empty() || tip == self.chain.tip {
             return Ok(Arc::clone(&self.chain));
         }
-        self.model.chain(&self.chain.base, tip, self.soft_limits).map(Arc::new)
+        self.model
+            .chain(&self.chain.base, tip, self.soft_limits)
+            .map(Arc::new)
     }
 
     /// Joints of the robot that have a value of their own: neither fixed nor followers.
@@ -167,20 +185,34 @@ fn controller_joints(
     };
     for (index, name) in given.iter().enumerate() {
         if model.joint_index(name).is_none() {
-            let names: Vec<&str> = model.joints.iter().map(|joint| joint.name.as_str()).collect();
+            let names: Vec<&str> = model
+                .joints
+                .iter()
+                .map(|joint| joint.name.as_str())
+                .collect();
             let hint = did_you_mean(name, names.iter().copied());
-            return Err(not_allowed(format!("a list of the robot's joints (\"{name}\" is none{hint})")));
+            return Err(not_allowed(format!(
+                "a list of the robot's joints (\"{name}\" is none{hint})"
+            )));
         }
         if given.iter().take(index).any(|other| other == name) {
-            return Err(not_allowed(format!("a list without repetition (\"{name}\" is there twice)")));
+            return Err(not_allowed(format!(
+                "a list without repetition (\"{name}\" is there twice)"
+            )));
         }
     }
-    let lacking: Vec<String> =
-        chain.joint_names().into_iter().filter(|name| !given.contains(name)).collect();
+    let lacking: Vec<String> = chain
+        .joint_names()
+        .into_iter()
+        .filter(|name| !given.contains(name))
+        .collect();
     if lacking.is_empty() {
         Ok(given.clone())
     } else {
-        Err(not_allowed(format!("a list with all joints of the arm ({} missing)", lacking.join(", "))))
+        Err(not_allowed(format!(
+            "a list with all joints of the arm ({} missing)",
+            lacking.join(", ")
+        )))
     }
 }
 
@@ -208,11 +240,18 @@ mod tests {
     fn sources_go_in_their_order_and_say_what_is_missing() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/faults");
         let file = format!("{folder}/js_nan_fields.urdf");
-        let both = parameters(&[("urdf_file", text(&file)), ("robot_description", text("<robot/>"))]);
-        let Source::Text { text: urdf, origin } = Source::find(&both, "").unwrap() else { panic!() };
+        let both = parameters(&[
+            ("urdf_file", text(&file)),
+            ("robot_description", text("<robot/>")),
+        ]);
+        let Source::Text { text: urdf, origin } = Source::find(&both, "").unwrap() else {
+            panic!()
+        };
         assert!(urdf.contains("<robot") && origin == file);
         let only = parameters(&[("robot_description", text("<robot/>"))]);
-        assert!(matches!(Source::find(&only, ""), Ok(Source::Text { origin, .. }) if origin.contains("robot_description")));
+        assert!(
+            matches!(Source::find(&only, ""), Ok(Source::Text { origin, .. }) if origin.contains("robot_description"))
+        );
         assert_eq!(Source::find(&parameters(&[]), ""), Ok(Source::Topic));
         let gone = Source::find(&parameters(&[("urdf_file", text("gone.urdf"))]), "").unwrap_err();
         assert!(gone.to_string().contains("cannot read gone.urdf"), "{gone}");
@@ -226,15 +265,23 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("arm_planner_share_{}", std::process::id()));
         let share = folder.join("share/some_arm");
         std::fs::create_dir_all(&share).unwrap();
-        let found = located("package://some_arm/urdf/a.urdf", &format!("/nowhere:{}", folder.display()));
+        let found = located(
+            "package://some_arm/urdf/a.urdf",
+            &format!("/nowhere:{}", folder.display()),
+        );
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found, Ok(share.join("urdf/a.urdf")));
     }
 
     #[test]
     fn an_arm_must_be_named_where_there_are_several() {
-        let error = Robot::new(TWO_TIPS, "here", &parameters(&[])).unwrap_err().to_string();
-        assert!(error.starts_with("here: ") && error.contains("a, b"), "{error}");
+        let error = Robot::new(TWO_TIPS, "here", &parameters(&[]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("here: ") && error.contains("a, b"),
+            "{error}"
+        );
         let robot = Robot::new(TWO_TIPS, "here", &parameters(&[("tip_link", text("b"))])).unwrap();
         assert_eq!(robot.controller_joints, ["k"]);
         assert_eq!(robot.chain_to("").unwrap().tip, "b");

@@ -124,7 +124,12 @@ impl Mover {
         let speeds: Vec<f64> = state
             .readings
             .iter()
-            .map(|reading| reading.speed().filter(|speed| speed.abs() > REST_SPEED).unwrap_or(0.0))
+            .map(|reading| {
+                reading
+                    .speed()
+                    .filter(|speed| speed.abs() > REST_SPEED)
+                    .unwrap_or(0.0)
+            })
             .collect();
         let limits = view.parameters.motion_limits(chain)?;
         let stop = stop_trajectory(chain, &state.q(), &speeds, &limits)
@@ -165,13 +170,22 @@ impl Mover {
         };
         let checked = check(outgoing, &context)?;
         let notes = checked.clamped().iter().map(|clamp| {
-            format!("joint \"{}\" was moved from {} onto its limit {}", clamp.joint, clamp.from, clamp.to)
+            format!(
+                "joint \"{}\" was moved from {} onto its limit {}",
+                clamp.joint, clamp.from, clamp.to
+            )
         });
         let notes: Vec<String> = notes.collect();
         let message = trajectory_message(checked.message(), &view.robot.chain.base);
         let last = checked.message().points.last();
         let target: Vec<(String, f64)> = last.map_or(Vec::new(), |last| {
-            checked.message().joint_names.iter().cloned().zip(last.positions.iter().copied()).collect()
+            checked
+                .message()
+                .joint_names
+                .iter()
+                .cloned()
+                .zip(last.positions.iter().copied())
+                .collect()
         });
         let duration = Duration::from_secs_f64(trajectory.duration().clamp(0.0, 1e9));
 
@@ -181,32 +195,47 @@ impl Mover {
             return Err(preempted());
         }
         if !shared.outputs.trajectory.publish(&message) {
-            return Err(Failure::new(Code::Failure, "the trajectory could not be published"));
+            return Err(Failure::new(
+                Code::Failure,
+                "the trajectory could not be published",
+            ));
         }
         state.sent += 1;
         state.ends = shared.now() + duration;
         // Nothing but the stop service comes without a way to cancel it.
         state.stopping = cancel.is_none();
-        Ok(Execution { id: state.sent, ends: state.ends, target, notes })
+        Ok(Execution {
+            id: state.sent,
+            ends: state.ends,
+            target,
+            notes,
+        })
     }
 }
 
 /// The failure of a motion that was replaced.
 pub fn preempted() -> Failure {
-    Failure::new(Code::Preempted, "given up: a newer goal or the stop service took over")
+    Failure::new(
+        Code::Preempted,
+        "given up: a newer goal or the stop service took over",
+    )
 }
 
 fn measured(view: &View) -> Result<BTreeMap<String, MeasuredJoint>, Failure> {
     let chain = &view.robot.chain;
     let state = view.state(chain)?;
-    let joints = chain.dofs.iter().zip(&state.readings).map(|(dof, reading)| {
-        let measured = MeasuredJoint {
-            position: reading.position,
-            velocity: reading.velocity,
-            age: view.now.saturating_sub(reading.received).as_secs_f64(),
-        };
-        (dof.name.clone(), measured)
-    });
+    let joints = chain
+        .dofs
+        .iter()
+        .zip(&state.readings)
+        .map(|(dof, reading)| {
+            let measured = MeasuredJoint {
+                position: reading.position,
+                velocity: reading.velocity,
+                age: view.now.saturating_sub(reading.received).as_secs_f64(),
+            };
+            (dof.name.clone(), measured)
+        });
     Ok(joints.collect())
 }
 
@@ -251,7 +280,14 @@ fn hold_the_others(
             acceleration: None,
         };
         bounds.insert(name.clone(), held);
-        measured.insert(name.clone(), MeasuredJoint { position, velocity: None, age: 0.0 });
+        measured.insert(
+            name.clone(),
+            MeasuredJoint {
+                position,
+                velocity: None,
+                age: 0.0,
+            },
+        );
     }
     Ok(())
 }

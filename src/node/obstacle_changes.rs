@@ -33,11 +33,16 @@ pub async fn apply(shared: Arc<Shared>, mut changes: UnboundedReceiver<Change>) 
                 shared.drawing.touch();
                 respond(
                     request,
-                    std_srvs::srv::Trigger::Response { success: true, message: text(message) },
+                    std_srvs::srv::Trigger::Response {
+                        success: true,
+                        message: text(message),
+                    },
                 );
                 continue;
             }
-            Change::Array(message) => background(&shared, move |shared| array(shared, &message)).await,
+            Change::Array(message) => {
+                background(&shared, move |shared| array(shared, &message)).await
+            }
             Change::Polygon(message) => {
                 background(&shared, move |shared| polygon(shared, &message)).await
             }
@@ -73,7 +78,11 @@ fn cleared(shared: &Shared) -> String {
 
 fn array(shared: &Shared, message: &PolygonObstacleArray) -> Report {
     let frame = &message.header.frame_id;
-    let changes: Vec<Sent> = message.obstacles.iter().map(|sent| sent_from(sent, frame)).collect();
+    let changes: Vec<Sent> = message
+        .obstacles
+        .iter()
+        .map(|sent| sent_from(sent, frame))
+        .collect();
     changed(shared, "obstacles", &changes, message.replace_all)
 }
 
@@ -109,7 +118,10 @@ fn changed(shared: &Shared, about: &'static str, changes: &[Sent], replace_all: 
     };
     let options = &view.parameters.planning.polygon;
     // Nobody else changes the set: all changes come through this task.
-    match view.obstacles.changed(changes, replace_all, &view.frames(), options) {
+    match view
+        .obstacles
+        .changed(changes, replace_all, &view.frames(), options)
+    {
         Ok(applied) => {
             let ids = applied.set.ids();
             let message = format!("{} obstacle(s) known now", ids.len());
@@ -127,7 +139,8 @@ fn changed(shared: &Shared, about: &'static str, changes: &[Sent], replace_all: 
                 view.obstacles.len(),
                 failure.message
             );
-            Report::failed(about, &Failure { message, ..failure }).with("count", view.obstacles.len())
+            Report::failed(about, &Failure { message, ..failure })
+                .with("count", view.obstacles.len())
         }
     }
 }

@@ -122,7 +122,9 @@ impl From<&ObstacleError> for Failure {
 
 /// One failure for everything that is wrong with a message.
 pub fn failure(errors: &[ObstacleError]) -> Failure {
-    let code = errors.first().map_or(Code::InvalidObstacle, |error| Failure::from(error).code);
+    let code = errors
+        .first()
+        .map_or(Code::InvalidObstacle, |error| Failure::from(error).code);
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Failure::new(code, texts.join("; "))
 }
@@ -137,7 +139,11 @@ pub fn sent_from(message: &PolygonObstacle, frame: &str) -> Sent {
     };
     Sent {
         id: message.id.clone(),
-        frame: if own.is_empty() { frame.to_owned() } else { own.clone() },
+        frame: if own.is_empty() {
+            frame.to_owned()
+        } else {
+            own.clone()
+        },
         operation,
         corners: corners_from(&message.polygon),
         min_height: message.min_height,
@@ -202,7 +208,12 @@ impl ObstacleSet {
     }
 
     /// The name of an obstacle of exactly this shape.
-    pub fn same_shape(&self, other: &Sent, frames: &Frames<'_>, options: &PolygonOptions) -> Option<&str> {
+    pub fn same_shape(
+        &self,
+        other: &Sent,
+        frames: &Frames<'_>,
+        options: &PolygonOptions,
+    ) -> Option<&str> {
         let (parts, _) = placed(other, frames, options).ok()?;
         let found = self.by_id.iter().find(|(_, known)| {
             known.len() == parts.len()
@@ -225,7 +236,11 @@ impl ObstacleSet {
         frames: &Frames<'_>,
         options: &PolygonOptions,
     ) -> Result<Applied, Vec<ObstacleError>> {
-        let mut set = if replace_all { ObstacleSet::default() } else { self.clone() };
+        let mut set = if replace_all {
+            ObstacleSet::default()
+        } else {
+            self.clone()
+        };
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
         for (index, change) in changes.iter().enumerate() {
             let id = &change.id;
@@ -236,11 +251,17 @@ impl ObstacleSet {
             match change.operation {
                 Operation::Remove => {
                     if set.by_id.remove(id).is_none() {
-                        errors.push(ObstacleError::NotThere { id: id.clone(), known: set.ids() });
+                        errors.push(ObstacleError::NotThere {
+                            id: id.clone(),
+                            known: set.ids(),
+                        });
                     }
                 }
                 Operation::Unknown(operation) => {
-                    errors.push(ObstacleError::UnknownOperation { id: id.clone(), operation });
+                    errors.push(ObstacleError::UnknownOperation {
+                        id: id.clone(),
+                        operation,
+                    });
                 }
                 Operation::Add => match placed(change, frames, options) {
                     Ok((parts, said)) => {
@@ -275,19 +296,34 @@ fn placed(
     let id = &sent.id;
     let frame = frames
         .resolve(&sent.frame)
-        .map_err(|error| ObstacleError::Frame { id: id.clone(), error })?;
+        .map_err(|error| ObstacleError::Frame {
+            id: id.clone(),
+            error,
+        })?;
     let (angle, upside_down) = tilt(&frame.pose);
     if angle > TILT_TOLERANCE {
-        return Err(ObstacleError::Tilted { id: id.clone(), frame: sent.frame.clone(), angle });
+        return Err(ObstacleError::Tilted {
+            id: id.clone(),
+            frame: sent.frame.clone(),
+            angle,
+        });
     }
     let (min, max) = (sent.min_height, sent.max_height);
     let (min_height, max_height) = if min == 0.0 && max == 0.0 {
         (f64::NEG_INFINITY, f64::INFINITY)
     } else if min < max {
         let z = frame.pose.translation.vector.z;
-        if upside_down { (z - max, z - min) } else { (z + min, z + max) }
+        if upside_down {
+            (z - max, z - min)
+        } else {
+            (z + min, z + max)
+        }
     } else {
-        return Err(ObstacleError::Heights { id: id.clone(), min, max });
+        return Err(ObstacleError::Heights {
+            id: id.clone(),
+            min,
+            max,
+        });
     };
     // The corners' own z does not count: it may be NaN, or the height that a sensor saw.
     let corners: Vec<Point2<f64>> = sent
@@ -295,12 +331,28 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
-    let repaired = Polygon::new(id, &corners, options)
-        .map_err(|error| ObstacleError::Polygon { id: id.clone(), error })?;
+    let repaired = Polygon::new(id, &corners, options).map_err(|error| ObstacleError::Polygon {
+        id: id.clone(),
+        error,
+    })?;
     let mut notes: Vec<String> = frame.note.into_iter().collect();
-    notes.extend(repaired.repairs.iter().filter(|repair| matters(repair)).map(Repair::to_string));
-    let notes = notes.into_iter().map(|note| format!("obstacle \"{id}\": {note}")).collect();
-    let obstacle = |polygon| Obstacle { id: id.clone(), polygon, min_height, max_height };
+    notes.extend(
+        repaired
+            .repairs
+            .iter()
+            .filter(|repair| matters(repair))
+            .map(Repair::to_string),
+    );
+    let notes = notes
+        .into_iter()
+        .map(|note| format!("obstacle \"{id}\": {note}"))
+        .collect();
+    let obstacle = |polygon| Obstacle {
+        id: id.clone(),
+        polygon,
+        min_height,
+        max_height,
+    };
     Ok((repaired.polygons.into_iter().map(obstacle).collect(), notes))
 }
 

@@ -44,7 +44,12 @@ impl World {
         changes: &[Sent],
         replace_all: bool,
     ) -> Result<Applied, Vec<ObstacleError>> {
-        set.changed(changes, replace_all, &self.frames(), &PolygonOptions::default())
+        set.changed(
+            changes,
+            replace_all,
+            &self.frames(),
+            &PolygonOptions::default(),
+        )
     }
 }
 
@@ -70,7 +75,12 @@ fn add(id: &str, frame: &str, corners: Vec<Point2<f64>>) -> Sent {
 
 fn square(id: &str) -> Sent {
     let corner = |x: f64, y: f64| Point2::new(x, y);
-    let corners = vec![corner(0.3, -0.1), corner(0.5, -0.1), corner(0.5, 0.1), corner(0.3, 0.1)];
+    let corners = vec![
+        corner(0.3, -0.1),
+        corner(0.5, -0.1),
+        corner(0.5, 0.1),
+        corner(0.3, 0.1),
+    ];
     add(id, "base", corners)
 }
 
@@ -78,7 +88,10 @@ fn square(id: &str) -> Sent {
 fn obstacle_degenerate() {
     let case = fault("obstacle_degenerate");
     let world = World::new();
-    let set = world.change(&ObstacleSet::default(), &[square("kept")], false).unwrap().set;
+    let set = world
+        .change(&ObstacleSet::default(), &[square("kept")], false)
+        .unwrap()
+        .set;
     for variant in case["input"]["variants"].as_array().unwrap() {
         let id = variant["id"].as_str().unwrap();
         let result = world.change(&set, &[add(id, "base", corners(&variant["points"]))], false);
@@ -96,7 +109,10 @@ fn obstacle_nan() {
     let case = fault("obstacle_nan");
     let world = World::new();
     let previous = add("o", "base", corners(&case["input"]["previous_obstacle"]));
-    let set = world.change(&ObstacleSet::default(), &[previous], false).unwrap().set;
+    let set = world
+        .change(&ObstacleSet::default(), &[previous], false)
+        .unwrap()
+        .set;
     for variant in case["input"]["variants"].as_array().unwrap() {
         let id = variant["id"].as_str().unwrap();
         let points = corners(&variant["points"]);
@@ -112,7 +128,10 @@ fn obstacle_nan() {
             let errors = result.unwrap_err();
             assert_eq!(errors.len(), 1, "{id}: {errors:?}");
             let text = errors[0].to_string();
-            assert!(text.contains("finite") || text.contains("out of range"), "{id}: {text}");
+            assert!(
+                text.contains("finite") || text.contains("out of range"),
+                "{id}: {text}"
+            );
         }
     }
     assert_eq!(set.ids(), ["o"]);
@@ -126,8 +145,14 @@ fn obstacle_float32() {
     // Closed by its first corner in double precision.
     let closing = numbers(&case["input"]["closing_point_sent_as_double"]);
     points.push(Point2::new(closing[0], closing[1]));
-    let applied = world.change(&ObstacleSet::default(), &[add("o", "", points)], false).unwrap();
-    assert!(applied.notes[0].contains("the frame was empty"), "{:?}", applied.notes);
+    let applied = world
+        .change(&ObstacleSet::default(), &[add("o", "", points)], false)
+        .unwrap();
+    assert!(
+        applied.notes[0].contains("the frame was empty"),
+        "{:?}",
+        applied.notes
+    );
     let polygon = &applied.set.list()[0].polygon;
     assert_eq!(polygon.outer().len(), 4);
     assert!((polygon.area() - number(&case["expected"]["abs_area_received"])).abs() < 1e-9);
@@ -156,11 +181,18 @@ fn obstacle_frames() {
         let result = world.change(&ObstacleSet::default(), &[sent], false);
         if id == "unknown" {
             let text = result.unwrap_err()[0].to_string();
-            assert!(text.contains("\"tabel\"") && text.contains("did you mean \"table\""), "{text}");
+            assert!(
+                text.contains("\"tabel\"") && text.contains("did you mean \"table\""),
+                "{text}"
+            );
             continue;
         }
         let applied = result.unwrap();
-        assert_eq!(applied.notes.len(), usize::from(id == "empty" || id == "slash"), "{id}");
+        assert_eq!(
+            applied.notes.len(),
+            usize::from(id == "empty" || id == "slash"),
+            "{id}"
+        );
         let expected = match id {
             "empty" | "slash" => &case["expected"]["base"],
             _ => &case["expected"][id],
@@ -173,7 +205,10 @@ fn obstacle_frames() {
         for point in expected {
             let [x, y, _]: [f64; 3] = numbers(point).try_into().unwrap();
             let near = |corner: &Point2<f64>| (corner - Point2::new(x, y)).norm() < 1e-7;
-            assert!(obstacle.polygon.outer().iter().any(near), "{id}: ({x}, {y})");
+            assert!(
+                obstacle.polygon.outer().iter().any(near),
+                "{id}: ({x}, {y})"
+            );
         }
     }
 }
@@ -187,36 +222,71 @@ fn tilted_frames_are_refused_and_those_upside_down_understood() {
     world.tf.insert("base", "ceiling", upside_down).unwrap();
     let mut sent = square("o");
     sent.frame = "ramp".into();
-    let text = world.change(&ObstacleSet::default(), &[sent.clone()], false).unwrap_err()[0].to_string();
+    let text = world
+        .change(&ObstacleSet::default(), &[sent.clone()], false)
+        .unwrap_err()[0]
+        .to_string();
     assert!(text.contains("\"ramp\" is tilted by 0.1993 rad"), "{text}");
     sent.frame = "ceiling".into();
     (sent.min_height, sent.max_height) = (0.5, 1.5);
-    let set = world.change(&ObstacleSet::default(), &[sent], false).unwrap().set;
-    assert_eq!((set.list()[0].min_height, set.list()[0].max_height), (0.5, 1.5));
-    assert!(set.list()[0].polygon.outer().iter().any(|c| (c - Point2::new(0.3, 0.1)).norm() < 1e-12));
+    let set = world
+        .change(&ObstacleSet::default(), &[sent], false)
+        .unwrap()
+        .set;
+    assert_eq!(
+        (set.list()[0].min_height, set.list()[0].max_height),
+        (0.5, 1.5)
+    );
+    assert!(set.list()[0]
+        .polygon
+        .outer()
+        .iter()
+        .any(|c| (c - Point2::new(0.3, 0.1)).norm() < 1e-12));
 }
 
 #[test]
 fn messages_are_applied_in_order_and_as_a_whole() {
     let world = World::new();
-    let set = world.change(&ObstacleSet::default(), &[square("a"), square("b")], false).unwrap().set;
+    let set = world
+        .change(&ObstacleSet::default(), &[square("a"), square("b")], false)
+        .unwrap()
+        .set;
     assert_eq!((set.len(), set.is_empty()), (2, false));
-    let remove = |id: &str| Sent { operation: Operation::Remove, ..add(id, "", vec![]) };
-    let errors = world.change(&set, &[remove("a"), remove("c")], false).unwrap_err();
-    assert!(errors[0].to_string().contains("\"c\" cannot be removed"), "{errors:?}");
-    assert_eq!(world.change(&set, &[remove("a")], false).unwrap().set.ids(), ["b"]);
-    assert_eq!(world.change(&set, &[square("c")], true).unwrap().set.ids(), ["c"]);
+    let remove = |id: &str| Sent {
+        operation: Operation::Remove,
+        ..add(id, "", vec![])
+    };
+    let errors = world
+        .change(&set, &[remove("a"), remove("c")], false)
+        .unwrap_err();
+    assert!(
+        errors[0].to_string().contains("\"c\" cannot be removed"),
+        "{errors:?}"
+    );
+    assert_eq!(
+        world.change(&set, &[remove("a")], false).unwrap().set.ids(),
+        ["b"]
+    );
+    assert_eq!(
+        world.change(&set, &[square("c")], true).unwrap().set.ids(),
+        ["c"]
+    );
     let mut odd = square("d");
     odd.operation = Operation::Unknown(7);
     let mut flat = square("e");
     (flat.min_height, flat.max_height) = (1.0, 0.5);
     let mut nan = square("f");
     nan.max_height = f64::NAN;
-    let errors = world.change(&set, &[square(""), odd, flat, nan], false).unwrap_err();
+    let errors = world
+        .change(&set, &[square(""), odd, flat, nan], false)
+        .unwrap_err();
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert!(texts[0].contains("number 1"), "{texts:?}");
     assert!(texts[1].contains("operation 7"), "{texts:?}");
-    assert!(texts[2].contains("from 1 to 0.5") && texts[3].contains("NaN"), "{texts:?}");
+    assert!(
+        texts[2].contains("from 1 to 0.5") && texts[3].contains("NaN"),
+        "{texts:?}"
+    );
     let frames = world.frames();
     let again = set.same_shape(&square("x"), &frames, &PolygonOptions::default());
     assert_eq!(again, Some("a"));

@@ -28,7 +28,10 @@ impl<T: WrappedTypesupport + 'static> Out<T> {
 /// Reliable and kept for those who come later. More than one is kept, or reports in quick
 /// succession would push each other out before they are delivered.
 pub fn latched() -> QosProfile {
-    QosProfile::default().keep_last(10).reliable().transient_local()
+    QosProfile::default()
+        .keep_last(10)
+        .reliable()
+        .transient_local()
 }
 
 /// Everything that the node publishes.
@@ -56,7 +59,10 @@ impl Outputs {
     ///
     /// # Errors
     /// With the topic that ROS refuses.
-    pub fn create(node: &mut Node, parameters: &Parameters) -> Result<Outputs, (String, r2r::Error)> {
+    pub fn create(
+        node: &mut Node,
+        parameters: &Parameters,
+    ) -> Result<Outputs, (String, r2r::Error)> {
         fn out<T: WrappedTypesupport + 'static>(
             node: &mut Node,
             topic: &str,
@@ -72,11 +78,23 @@ impl Outputs {
             trajectory: out(node, &parameters.controller_topic, QosProfile::default())?,
             tip_path: out(node, "~/tip_path", latched().keep_last(1))?,
             markers: out(node, "~/markers", latched().keep_last(1))?,
-            mock_joint_states: if mock { Some(out(node, "joint_states", latched())?) } else { None },
+            mock_joint_states: if mock {
+                Some(out(node, "joint_states", latched())?)
+            } else {
+                None
+            },
             #[cfg(has_tf2_msgs)]
-            mock_tf: if tf { Some(out(node, "/tf", QosProfile::default().keep_last(100))?) } else { None },
+            mock_tf: if tf {
+                Some(out(node, "/tf", QosProfile::default().keep_last(100))?)
+            } else {
+                None
+            },
             #[cfg(has_tf2_msgs)]
-            mock_tf_static: if tf { Some(out(node, "/tf_static", latched())?) } else { None },
+            mock_tf_static: if tf {
+                Some(out(node, "/tf_static", latched())?)
+            } else {
+                None
+            },
         })
     }
 }

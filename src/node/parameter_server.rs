@@ -16,9 +16,9 @@ pub struct ParameterServer(pub Weak<Shared>);
 /// r2r puts the name before the reason, so the reason must not begin with it.
 fn refusal(error: &ParameterError) -> r2r::Error {
     match error {
-        ParameterError::Unknown { name, hint } => {
-            r2r::Error::InvalidParameterName { name: format!("{name}{hint}") }
-        }
+        ParameterError::Unknown { name, hint } => r2r::Error::InvalidParameterName {
+            name: format!("{name}{hint}"),
+        },
         other => {
             let (name, reason) = match other {
                 ParameterError::WrongType { name, .. }
@@ -44,10 +44,16 @@ impl ParameterServer {
     ) -> Result<(Values, Parameters), ParameterError> {
         let known: &Declared = declared(name).ok_or_else(|| unknown(name))?;
         let value = checked(known.name, known.kind, value)?;
-        let mut values = shared.values.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut values = shared
+            .values
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let before = values.insert(known.name, value.clone());
         if !known.runtime && before.as_ref() != Some(&value) {
-            return Err(ParameterError::ReadOnly { name: name.to_owned() });
+            return Err(ParameterError::ReadOnly {
+                name: name.to_owned(),
+            });
         }
         let parameters = Parameters::new(&values);
         if let RobotState::Ready(robot) = &*shared.robot.get() {
@@ -67,8 +73,14 @@ impl RosParams for ParameterServer {
         let shared = self.shared()?;
         let values = shared.values.lock().unwrap_or_else(PoisonError::into_inner);
         for known in DECLARED {
-            let value = values.get(known.name).cloned().unwrap_or(ParameterValue::NotSet);
-            let parameter = Parameter { value, description: known.description };
+            let value = values
+                .get(known.name)
+                .cloned()
+                .unwrap_or(ParameterValue::NotSet);
+            let parameter = Parameter {
+                value,
+                description: known.description,
+            };
             parameters.insert(known.name.to_owned(), parameter);
         }
         parameters
@@ -80,7 +92,10 @@ impl RosParams for ParameterServer {
     fn get_parameter(&mut self, name: &str) -> r2r::Result<ParameterValue> {
         let shared = self.shared()?;
         let values = shared.values.lock().unwrap_or_else(PoisonError::into_inner);
-        values.get(name).cloned().ok_or_else(|| refusal(&unknown(name)))
+        values
+            .get(name)
+            .cloned()
+            .ok_or_else(|| refusal(&unknown(name)))
     }
 
     fn set_parameter(&mut self, name: &str, value: &ParameterValue) -> r2r::Result<()> {
@@ -101,6 +116,8 @@ impl RosParams for ParameterServer {
 
     fn check_parameter(&self, name: &str, value: &ParameterValue) -> r2r::Result<()> {
         let shared = self.shared()?;
-        Self::changed(&shared, name, value).map(|_| ()).map_err(|error| refusal(&error))
+        Self::changed(&shared, name, value)
+            .map(|_| ())
+            .map_err(|error| refusal(&error))
     }
 }

@@ -163,7 +163,10 @@ pub type Values = BTreeMap<&'static str, ParameterValue>;
 
 /// The defaults of all parameters.
 pub fn defaults() -> Values {
-    DECLARED.iter().map(|declared| (declared.name, declared.kind.default_value())).collect()
+    DECLARED
+        .iter()
+        .map(|declared| (declared.name, declared.kind.default_value()))
+        .collect()
 }
 
 /// Prefixes and names that belong to every ROS node.
@@ -185,7 +188,9 @@ pub fn from_overrides(
     let mut names: Vec<&String> = given.keys().collect();
     names.sort_unstable();
     for name in names {
-        let Some(value) = given.get(name) else { continue };
+        let Some(value) = given.get(name) else {
+            continue;
+        };
         if belongs_to_ros(name) {
             continue;
         }
@@ -194,7 +199,9 @@ pub fn from_overrides(
                 values.insert(known.name, checked(known.name, known.kind, value)?);
             }
             None => match unknown(name) {
-                error @ ParameterError::Unknown { .. } if is_slip(name, &error) => return Err(error),
+                error @ ParameterError::Unknown { .. } if is_slip(name, &error) => {
+                    return Err(error)
+                }
                 _ => foreign.push(name.clone()),
             },
         }
@@ -211,7 +218,10 @@ fn is_slip(name: &str, error: &ParameterError) -> bool {
 /// The error for a name that is not declared.
 pub fn unknown(name: &str) -> ParameterError {
     let hint = did_you_mean(name, DECLARED.iter().map(|declared| declared.name));
-    ParameterError::Unknown { name: name.to_owned(), hint }
+    ParameterError::Unknown {
+        name: name.to_owned(),
+        hint,
+    }
 }
 
 fn in_words(value: &ParameterValue) -> String {
@@ -222,7 +232,14 @@ fn in_words(value: &ParameterValue) -> String {
         ParameterValue::Double(value) => value.to_string(),
         ParameterValue::String(value) => {
             let short: String = value.chars().take(80).collect();
-            format!("\"{short}{}\"", if value.chars().count() > 80 { "…" } else { "" })
+            format!(
+                "\"{short}{}\"",
+                if value.chars().count() > 80 {
+                    "…"
+                } else {
+                    ""
+                }
+            )
         }
         ParameterValue::BoolArray(value) => format!("{value:?}"),
         ParameterValue::ByteArray(value) => format!("{value:?}"),
@@ -261,13 +278,16 @@ pub fn checked(
         allowed,
     };
     let result = match (kind, value) {
-        (Kind::Text(_), V::String(_)) | (Kind::Flag(_), V::Bool(_)) | (Kind::Texts, V::StringArray(_)) => {
-            Some(value.clone())
-        }
+        (Kind::Text(_), V::String(_))
+        | (Kind::Flag(_), V::Bool(_))
+        | (Kind::Texts, V::StringArray(_)) => Some(value.clone()),
         (Kind::Choice(_, choices), V::String(text)) => {
             let choices = choices();
             if !choices.contains(&text.as_str()) {
-                let quoted: Vec<String> = choices.iter().map(|choice| format!("\"{choice}\"")).collect();
+                let quoted: Vec<String> = choices
+                    .iter()
+                    .map(|choice| format!("\"{choice}\""))
+                    .collect();
                 return Err(not_allowed(format!("one of {}", quoted.join(", "))));
             }
             Some(value.clone())
@@ -276,9 +296,9 @@ pub fn checked(
         (Kind::Number(..), V::Integer(number)) => Some(V::Double(*number as f64)),
         (Kind::Number(..), V::Double(_)) | (Kind::Count(..), V::Integer(_)) => Some(value.clone()),
         (Kind::Numbers(_), V::DoubleArray(_)) => Some(value.clone()),
-        (Kind::Numbers(_), V::IntegerArray(list)) => {
-            Some(V::DoubleArray(list.iter().map(|&number| number as f64).collect()))
-        }
+        (Kind::Numbers(_), V::IntegerArray(list)) => Some(V::DoubleArray(
+            list.iter().map(|&number| number as f64).collect(),
+        )),
         (Kind::Numbers(_), empty) if is_empty_list(empty) => Some(V::DoubleArray(Vec::new())),
         (Kind::Texts, empty) if is_empty_list(empty) => Some(V::StringArray(Vec::new())),
         _ => None,
@@ -295,8 +315,13 @@ pub fn checked(
         (Kind::Count(_, most), V::Integer(count)) if *count < 1 || *count > most => {
             Err(not_allowed(format!("a whole number from 1 to {most}")))
         }
-        (Kind::Numbers(range), V::DoubleArray(list)) if !list.iter().all(|value| range.contains(*value)) => {
-            Err(not_allowed(format!("a list in which each is {}", range.words())))
+        (Kind::Numbers(range), V::DoubleArray(list))
+            if !list.iter().all(|value| range.contains(*value)) =>
+        {
+            Err(not_allowed(format!(
+                "a list in which each is {}",
+                range.words()
+            )))
         }
         (Kind::Texts, V::StringArray(list)) if list.iter().any(String::is_empty) => {
             Err(not_allowed("a list of names that are not empty".to_owned()))
@@ -443,14 +468,20 @@ impl Parameters {
     /// else the middle of the limits.
     pub fn posture(&self, arm: &Chain, chain: &Chain) -> Posture {
         let of_arm = |list: &[f64], name: &str| {
-            arm.dof_index(name).and_then(|index| list.get(index).copied())
+            arm.dof_index(name)
+                .and_then(|index| list.get(index).copied())
         };
         let values = chain.dofs.iter().map(|dof| {
             of_arm(&self.ik.preferred_posture, &dof.name).unwrap_or_else(|| dof.middle())
         });
-        let weights =
-            chain.dofs.iter().map(|dof| of_arm(&self.ik.posture_weights, &dof.name).unwrap_or(1.0));
-        Posture { values: values.collect(), weights: weights.collect() }
+        let weights = chain
+            .dofs
+            .iter()
+            .map(|dof| of_arm(&self.ik.posture_weights, &dof.name).unwrap_or(1.0));
+        Posture {
+            values: values.collect(),
+            weights: weights.collect(),
+        }
     }
 
     /// The motion limits of the arm, not yet scaled.

@@ -67,7 +67,11 @@ impl Planned {
         } else {
             String::new()
         };
-        format!("path of {:.3} m in {:.2} s{near}", path.length, self.plan.trajectory.duration())
+        format!(
+            "path of {:.3} m in {:.2} s{near}",
+            path.length,
+            self.plan.trajectory.duration()
+        )
     }
 }
 
@@ -84,7 +88,11 @@ pub struct Unplanned {
 
 impl From<Failure> for Unplanned {
     fn from(failure: Failure) -> Self {
-        Unplanned { failure, fraction: 0.0, tip_path: Vec::new() }
+        Unplanned {
+            failure,
+            fraction: 0.0,
+            tip_path: Vec::new(),
+        }
     }
 }
 
@@ -93,7 +101,9 @@ impl From<PlanError> for Unplanned {
         Unplanned {
             failure: Failure::from(&error),
             fraction: error.fraction(),
-            tip_path: error.partial().map_or(Vec::new(), |partial| partial.tip_path.clone()),
+            tip_path: error
+                .partial()
+                .map_or(Vec::new(), |partial| partial.tip_path.clone()),
         }
     }
 }
@@ -116,7 +126,10 @@ pub fn plan_order(
     let scaled = limits
         .scaled(
             or_parameter(order.velocity_scaling, parameters.timing.velocity_scaling),
-            or_parameter(order.acceleration_scaling, parameters.timing.acceleration_scaling),
+            or_parameter(
+                order.acceleration_scaling,
+                parameters.timing.acceleration_scaling,
+            ),
         )
         .map_err(Failure::from)?;
     let settings = PlanSettings {
@@ -149,8 +162,16 @@ pub fn plan_order(
         return Err(super::mover::preempted().into());
     }
     let plan = result?;
-    let notes = notes.into_iter().chain(plan.path.notes.iter().cloned()).collect();
-    Ok(Planned { plan, limits, notes, time: started.elapsed() })
+    let notes = notes
+        .into_iter()
+        .chain(plan.path.notes.iter().cloned())
+        .collect();
+    Ok(Planned {
+        plan,
+        limits,
+        notes,
+        time: started.elapsed(),
+    })
 }
 
 fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {
@@ -169,7 +190,10 @@ fn obstacles(
         return Ok((std::sync::Arc::clone(&view.obstacles), Vec::new()));
     }
     let options = &view.parameters.planning.polygon;
-    match view.obstacles.changed(extra, false, &view.frames(), options) {
+    match view
+        .obstacles
+        .changed(extra, false, &view.frames(), options)
+    {
         Ok(applied) => Ok((std::sync::Arc::new(applied.set), applied.notes)),
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
     }

@@ -92,7 +92,12 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
     let mut node = create_node()?;
     let (values, foreign) = {
         let given = node.params.lock().unwrap_or_else(PoisonError::into_inner);
-        from_overrides(&given.iter().map(|(name, one)| (name.clone(), one.value.clone())).collect())?
+        from_overrides(
+            &given
+                .iter()
+                .map(|(name, one)| (name.clone(), one.value.clone()))
+                .collect(),
+        )?
     };
     for name in foreign {
         tracing::warn!("parameter {name} was given but does not exist in this node; ignored");
@@ -103,11 +108,18 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
 
     let refused = |(name, error)| NodeError::Refused { name, error };
     let outputs = Outputs::create(&mut node, &parameters).map_err(refused)?;
-    let inputs = Inputs::create(&mut node, &parameters, source == Source::Topic).map_err(refused)?;
+    let inputs =
+        Inputs::create(&mut node, &parameters, source == Source::Topic).map_err(refused)?;
     let topic = absolute(&node, "joint_states");
     let clock = node.get_ros_clock();
-    let shared =
-        Arc::new(Shared::new(parameters, values, &topic, clock, outputs, shutdown.clone()));
+    let shared = Arc::new(Shared::new(
+        parameters,
+        values,
+        &topic,
+        clock,
+        outputs,
+        shutdown.clone(),
+    ));
     description::start(&shared, &source, &absolute(&node, "robot_description"))?;
     let server = ParameterServer(Arc::downgrade(&shared));
     let (parameter_handler, _events) =
@@ -146,7 +158,9 @@ fn create_node() -> Result<r2r::Node, NodeError> {
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied())
                 .unwrap_or("no reason given");
-            Err(NodeError::Arguments(words.lines().next().unwrap_or(words).to_owned()))
+            Err(NodeError::Arguments(
+                words.lines().next().unwrap_or(words).to_owned(),
+            ))
         }
     }
 }
@@ -162,14 +176,16 @@ impl Spinning {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, ended) = oneshot::channel();
         let stopping = Arc::clone(&stop);
-        std::thread::Builder::new().name("ros-spin".to_owned()).spawn(move || {
-            while !stopping.load(Ordering::Relaxed) {
-                node.spin_once(SPIN);
-            }
-            drop(node);
-            // If this thread panics the sender is dropped, which is told apart.
-            let _ = sender.send(());
-        })?;
+        std::thread::Builder::new()
+            .name("ros-spin".to_owned())
+            .spawn(move || {
+                while !stopping.load(Ordering::Relaxed) {
+                    node.spin_once(SPIN);
+                }
+                drop(node);
+                // If this thread panics the sender is dropped, which is told apart.
+                let _ = sender.send(());
+            })?;
         Ok(Spinning { stop, ended })
     }
 }
@@ -179,7 +195,12 @@ async fn until_the_end(
     mut running: Tasks,
     mut spinning: Spinning,
 ) -> Result<(), NodeError> {
-    let failed = |name, reason: &str| Err(NodeError::Task { name, reason: reason.to_owned() });
+    let failed = |name, reason: &str| {
+        Err(NodeError::Task {
+            name,
+            reason: reason.to_owned(),
+        })
+    };
     let result = tokio::select! {
         () = shutdown.requested() => Ok(()),
         ended = running.0.join_next() => match ended {

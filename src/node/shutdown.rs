@@ -72,7 +72,10 @@ pub struct Cancel {
 impl Cancel {
     /// Not cancelled, unless the node ends.
     pub fn new(shutdown: &Shutdown) -> Cancel {
-        Cancel { own: Arc::new(AtomicBool::new(false)), shutdown: shutdown.clone() }
+        Cancel {
+            own: Arc::new(AtomicBool::new(false)),
+            shutdown: shutdown.clone(),
+        }
     }
 
     /// Cancels.
@@ -92,7 +95,9 @@ mod tests {
 
     #[test]
     fn whoever_waits_and_whoever_computes_hears_of_it() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         let shutdown = Shutdown::default();
         let (one, other) = (Cancel::new(&shutdown), Cancel::new(&shutdown));
         one.cancel();

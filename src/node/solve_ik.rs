@@ -51,7 +51,11 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
     let mut notes = Vec::new();
     let parameters = &view.parameters.ik;
     let chain = view.robot.chain_to(&request.tip_link)?;
-    let name = if request.solver.is_empty() { &parameters.solver } else { &request.solver };
+    let name = if request.solver.is_empty() {
+        &parameters.solver
+    } else {
+        &request.solver
+    };
     let solver = solver(name)?;
     let tolerances = Tolerances {
         position: tolerance(
@@ -85,7 +89,16 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         .map_err(|failure| failure.of("target"))?;
     let posture = posture(view, &chain, &request.preferred_posture, &mut notes)?;
     let seed = joint_values("the seed", view, &chain, &request.seed, &mut notes)?;
-    Ok(Question { chain, target, seed, posture, tolerances, timeout, solver, notes })
+    Ok(Question {
+        chain,
+        target,
+        seed,
+        posture,
+        tolerances,
+        timeout,
+        solver,
+        notes,
+    })
 }
 
 fn answer(
@@ -95,19 +108,40 @@ fn answer(
     started: Instant,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Response {
-    let Question { chain, target, seed, posture, tolerances, timeout, solver, notes } = question;
+    let Question {
+        chain,
+        target,
+        seed,
+        posture,
+        tolerances,
+        timeout,
+        solver,
+        notes,
+    } = question;
     // Budgets by a steady clock: simulated time may stand still.
     let give_up = || cancelled() || started.elapsed() >= timeout;
     let wanted = usize::try_from(request.max_solutions.max(1)).unwrap_or(usize::MAX);
     let asked = IkRequest {
-        goal: if request.position_only { Goal::Position } else { Goal::Pose },
+        goal: if request.position_only {
+            Goal::Position
+        } else {
+            Goal::Pose
+        },
         tolerances,
         posture: Some(posture),
         max_solutions: wanted,
-        ..from_parameters(&view.parameters, &view.robot.chain, &chain, target, &give_up)
+        ..from_parameters(
+            &view.parameters,
+            &view.robot.chain,
+            &chain,
+            target,
+            &give_up,
+        )
     };
     let result = if wanted == 1 {
-        solver.solve(&chain, &asked, &seed).map(|solution| vec![solution])
+        solver
+            .solve(&chain, &asked, &seed)
+            .map(|solution| vec![solution])
     } else {
         solver.solve_all(&chain, &asked, &seed)
     };
@@ -119,7 +153,10 @@ fn answer(
 
 fn solved(view: &View, chain: &Chain, solutions: &[IkSolution], notes: &[String]) -> Response {
     let Some(first) = solutions.first() else {
-        return failed(&Failure::new(Code::Failure, "the solver returned no solution and no error"));
+        return failed(&Failure::new(
+            Code::Failure,
+            "the solver returned no solution and no error",
+        ));
     };
     let found = match solutions.len() {
         1 => "1 solution".to_owned(),
@@ -135,17 +172,14 @@ fn solved(view: &View, chain: &Chain, solutions: &[IkSolution], notes: &[String]
         solver: first.solver.to_owned(),
         position_error: first.position_error,
         orientation_error: first.orientation_error,
-        iterations: solutions.iter().fold(0, |sum, one| sum.saturating_add(one.iterations)),
+        iterations: solutions
+            .iter()
+            .fold(0, |sum, one| sum.saturating_add(one.iterations)),
         ..Response::default()
     }
 }
 
-fn unsolved(
-    error: &IkError,
-    solver: &dyn IkSolver,
-    notes: &[String],
-    cancelled: bool,
-) -> Response {
+fn unsolved(error: &IkError, solver: &dyn IkSolver, notes: &[String], cancelled: bool) -> Response {
     let failure = if cancelled {
         Failure::new(Code::Preempted, "the node is ending")
     } else {

@@ -47,14 +47,30 @@ impl Report {
     /// Something that went as it should.
     pub fn ok(about: &'static str, message: impl Into<String>) -> Report {
         let (level, code) = (Level::Ok, Code::Success);
-        Report { about, level, code, message: message.into(), values: Vec::new() }
+        Report {
+            about,
+            level,
+            code,
+            message: message.into(),
+            values: Vec::new(),
+        }
     }
 
     /// Something that failed.
     pub fn failed(about: &'static str, failure: &Failure) -> Report {
-        let level = if failure.code == Code::Preempted { Level::Warn } else { Level::Error };
+        let level = if failure.code == Code::Preempted {
+            Level::Warn
+        } else {
+            Level::Error
+        };
         let message = failure.message.clone();
-        Report { about, level, code: failure.code, message, values: Vec::new() }
+        Report {
+            about,
+            level,
+            code: failure.code,
+            message,
+            values: Vec::new(),
+        }
     }
 
     /// With one more value.
@@ -66,13 +82,20 @@ impl Report {
 
     /// As a message; `sequence` counts all reports of this node.
     pub fn message(&self, sequence: u64, robot: &str) -> DiagnosticStatus {
-        let value = |key: &str, value: &str| KeyValue { key: text(key), value: text(value) };
+        let value = |key: &str, value: &str| KeyValue {
+            key: text(key),
+            value: text(value),
+        };
         let mut values = vec![
             value("code", &self.code.value().to_string()),
             value("code_name", &format!("{:?}", self.code)),
             value("sequence", &sequence.to_string()),
         ];
-        values.extend(self.values.iter().map(|(name, content)| value(name, content)));
+        values.extend(
+            self.values
+                .iter()
+                .map(|(name, content)| value(name, content)),
+        );
         DiagnosticStatus {
             level: self.level.value(),
             name: text(self.about),
@@ -101,14 +124,24 @@ mod tests {
     #[test]
     fn reports_carry_words_code_and_values() {
         let failure = Failure::new(Code::NoPath, "walls all around");
-        let message = Report::failed("goal_pose", &failure).with("goal", 3).message(7, "arm");
+        let message = Report::failed("goal_pose", &failure)
+            .with("goal", 3)
+            .message(7, "arm");
         assert_eq!((message.name.as_str(), message.level), ("goal_pose", 2));
         assert_eq!(message.message, "walls all around");
-        let values: Vec<(&str, &str)> =
-            message.values.iter().map(|v| (v.key.as_str(), v.value.as_str())).collect();
+        let values: Vec<(&str, &str)> = message
+            .values
+            .iter()
+            .map(|v| (v.key.as_str(), v.value.as_str()))
+            .collect();
         assert_eq!(
             values,
-            [("code", "-1001"), ("code_name", "NoPath"), ("sequence", "7"), ("goal", "3")]
+            [
+                ("code", "-1001"),
+                ("code_name", "NoPath"),
+                ("sequence", "7"),
+                ("goal", "3")
+            ]
         );
         let preempted = Report::failed("goal_pose", &Failure::new(Code::Preempted, "newer goal"));
         assert_eq!(preempted.message(8, "").level, 1);

@@ -28,14 +28,29 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
         tasks.spawn("tf_static", tf(share(), inputs.tf_static));
     }
     let (sender, changes) = tokio::sync::mpsc::unbounded_channel();
-    let polygons = inputs.obstacle_polygon.map(obstacle_changes::Change::Polygon).boxed();
-    let arrays = inputs.obstacles.map(obstacle_changes::Change::Array).boxed();
-    let clearing = inputs.clear_obstacles.map(obstacle_changes::Change::Clear).boxed();
+    let polygons = inputs
+        .obstacle_polygon
+        .map(obstacle_changes::Change::Polygon)
+        .boxed();
+    let arrays = inputs
+        .obstacles
+        .map(obstacle_changes::Change::Array)
+        .boxed();
+    let clearing = inputs
+        .clear_obstacles
+        .map(obstacle_changes::Change::Clear)
+        .boxed();
     tasks.spawn("obstacles", queue(arrays, sender.clone()));
     tasks.spawn("obstacle_polygon", queue(polygons, sender.clone()));
     tasks.spawn("clear_obstacles", queue(clearing, sender));
-    tasks.spawn("obstacle changes", obstacle_changes::apply(share(), changes));
-    tasks.spawn("goals", goals::goals(share(), inputs.goal_pose, inputs.goal_poses));
+    tasks.spawn(
+        "obstacle changes",
+        obstacle_changes::apply(share(), changes),
+    );
+    tasks.spawn(
+        "goals",
+        goals::goals(share(), inputs.goal_pose, inputs.goal_poses),
+    );
     tasks.spawn("plan_path", goals::plan_path(share(), inputs.plan_path));
     tasks.spawn("stop", goals::stop(share(), inputs.stop));
     tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
@@ -55,7 +70,10 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
 }
 
 /// Passes on what comes in as fast as it comes in.
-async fn queue<T>(mut stream: BoxStream<'static, T>, sender: tokio::sync::mpsc::UnboundedSender<T>) {
+async fn queue<T>(
+    mut stream: BoxStream<'static, T>,
+    sender: tokio::sync::mpsc::UnboundedSender<T>,
+) {
     while let Some(item) = stream.next().await {
         if sender.send(item).is_err() {
             return;
@@ -76,7 +94,9 @@ async fn tf(shared: Arc<Shared>, mut messages: BoxStream<'static, r2r::tf2_msgs:
                             faults.push(fault.to_string());
                         }
                     }
-                    Err(error) => faults.push(format!("TF from \"{parent}\" to \"{child}\": {error}; ignored")),
+                    Err(error) => faults.push(format!(
+                        "TF from \"{parent}\" to \"{child}\": {error}; ignored"
+                    )),
                 }
             }
         });
@@ -110,7 +130,9 @@ async fn joint_states(
 
 /// How many requests of one service are computed at a time.
 pub fn at_a_time() -> usize {
-    std::thread::available_parallelism().map_or(2, std::num::NonZero::get).max(2)
+    std::thread::available_parallelism()
+        .map_or(2, std::num::NonZero::get)
+        .max(2)
 }
 
 /// Answers a service whose answers take computing: each on a blocking thread, with the state of
@@ -129,7 +151,9 @@ async fn compute<T>(
     while let Some(request) = requests.next().await {
         let (shared, permits) = (Arc::clone(&shared), Arc::clone(&permits));
         tokio::spawn(async move {
-            let Ok(_permit) = permits.acquire_owned().await else { return };
+            let Ok(_permit) = permits.acquire_owned().await else {
+                return;
+            };
             let response = computed::<T>(&shared, request.message.clone(), answer, failed).await;
             respond(request, response);
         });
@@ -155,7 +179,10 @@ where
     let computing = tokio::task::spawn_blocking(move || answer(&view, &message, &cancel));
     computing.await.unwrap_or_else(|error| {
         tracing::error!("a computation failed: {error}");
-        failed(&Failure::new(Code::Failure, "the computation failed inside; the node's log says more"))
+        failed(&Failure::new(
+            Code::Failure,
+            "the computation failed inside; the node's log says more",
+        ))
     })
 }
 

@@ -34,7 +34,9 @@ pub fn number(value: &Value) -> f64 {
 
 /// A list of numbers, empty where there is none.
 pub fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().map_or(Vec::new(), |list| list.iter().map(number).collect())
+    value
+        .as_array()
+        .map_or(Vec::new(), |list| list.iter().map(number).collect())
 }
 
 /// A list of texts, empty where there is none.

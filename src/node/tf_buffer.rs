@@ -56,15 +56,26 @@ impl TfBuffer {
     ) -> Result<(), TfFault> {
         let (parent, child) = (bare(parent), bare(child));
         if parent.is_empty() || child.is_empty() {
-            return Err(TfFault::Unnamed { parent: parent.into(), child: child.into() });
+            return Err(TfFault::Unnamed {
+                parent: parent.into(),
+                child: child.into(),
+            });
         }
         if parent == child {
-            return Err(TfFault::OwnParent { frame: child.into() });
+            return Err(TfFault::OwnParent {
+                frame: child.into(),
+            });
         }
         match self.frames.get_mut(child) {
             Some(known) if known.parent == parent => known.pose = pose,
             _ => {
-                self.frames.insert(child.to_owned(), Hung { parent: parent.to_owned(), pose });
+                self.frames.insert(
+                    child.to_owned(),
+                    Hung {
+                        parent: parent.to_owned(),
+                        pose,
+                    },
+                );
             }
         }
         Ok(())

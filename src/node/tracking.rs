@@ -51,30 +51,47 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
     let mut cancel: Option<Cancel> = None;
     let mut reported: Option<(Code, Duration)> = None;
     while newest.changed().await.is_ok() {
-        let Some(pose) = newest.borrow_and_update().clone() else { continue };
+        let Some(pose) = newest.borrow_and_update().clone() else {
+            continue;
+        };
         let continues = last.as_ref().filter(|last| {
             let recent = shared.now().saturating_sub(last.when) < PAUSE;
-            recent && last.execution.as_ref().is_none_or(|sent| shared.mover.is_current(sent))
+            recent
+                && last
+                    .execution
+                    .as_ref()
+                    .is_none_or(|sent| shared.mover.is_current(sent))
         });
         let begins = continues.is_none();
         let from = continues.map(|last| last.goal.clone());
         if begins || cancel.as_ref().is_none_or(Cancel::is_cancelled) {
             cancel = Some(shared.mover.begin(&shared.shutdown));
         }
-        let Some(running) = cancel.clone() else { continue };
+        let Some(running) = cancel.clone() else {
+            continue;
+        };
         let working = Arc::clone(&shared);
         let work = tokio::task::spawn_blocking(move || track(&working, &pose, from, &running));
         let result = work.await.unwrap_or_else(|error| {
             tracing::error!("tracking failed: {error}");
-            Err(Failure::new(Code::Failure, "tracking failed inside; the node's log says more"))
+            Err(Failure::new(
+                Code::Failure,
+                "tracking failed inside; the node's log says more",
+            ))
         });
         let now = shared.now();
         match result {
             Ok((goal, execution)) => {
                 let before = last.take().and_then(|last| last.execution);
-                last = Some(Last { goal, when: now, execution: execution.or(before) });
+                last = Some(Last {
+                    goal,
+                    when: now,
+                    execution: execution.or(before),
+                });
                 if begins || reported.is_some() {
-                    shared.report(&Report::ok("tracking_pose", "following").with("state", "tracking"));
+                    shared.report(
+                        &Report::ok("tracking_pose", "following").with("state", "tracking"),
+                    );
                 }
                 reported = None;
             }
@@ -84,7 +101,9 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
                 });
                 if !again {
                     reported = Some((failure.code, now));
-                    shared.report(&Report::failed("tracking_pose", &failure).with("state", "refused"));
+                    shared.report(
+                        &Report::failed("tracking_pose", &failure).with("state", "refused"),
+                    );
                 }
             }
         }
@@ -105,14 +124,24 @@ fn track(
     outside_obstacles(&view, &target)?;
     let state = view.state(chain)?;
     let q = state.q();
-    let seed = from.filter(|from| from.len() == chain.dof()).unwrap_or_else(|| q.clone());
+    let seed = from
+        .filter(|from| from.len() == chain.dof())
+        .unwrap_or_else(|| q.clone());
     let goal = joint_goal(&view, target, &seed, cancel)?;
     let speeds: Vec<f64> = state
         .readings
         .iter()
-        .map(|reading| reading.speed().filter(|speed| speed.abs() > REST_SPEED).unwrap_or(0.0))
+        .map(|reading| {
+            reading
+                .speed()
+                .filter(|speed| speed.abs() > REST_SPEED)
+                .unwrap_or(0.0)
+        })
         .collect();
-    let there = goal.iter().zip(&q).all(|(goal, q)| (goal - q).abs() < NO_MOTION);
+    let there = goal
+        .iter()
+        .zip(&q)
+        .all(|(goal, q)| (goal - q).abs() < NO_MOTION);
     if there && speeds.iter().all(|speed| *speed == 0.0) {
         return Ok((goal, None));
     }
@@ -258,11 +287,16 @@ mod tests {
             assert!(duration < 4.0, "{speeds:?} {goal:?}: {duration}");
             let mut before = speeds.to_vec();
             for step in 0..=1000 {
-                let point = trajectory.sample(duration * f64::from(step) / 1000.0).unwrap();
+                let point = trajectory
+                    .sample(duration * f64::from(step) / 1000.0)
+                    .unwrap();
                 for (joint, speed) in point.velocities.iter().enumerate() {
                     assert!(speed.abs() <= 1.0 + 1e-9, "{speeds:?} {goal:?}");
                     let change = (speed - before[joint]).abs();
-                    assert!(change <= 3.0 * duration / 1000.0 + 1e-9, "{speeds:?} {goal:?}");
+                    assert!(
+                        change <= 3.0 * duration / 1000.0 + 1e-9,
+                        "{speeds:?} {goal:?}"
+                    );
                 }
                 before = point.velocities;
             }
@@ -278,6 +312,9 @@ mod tests {
         let limits = MotionLimits::new(vec![2.0, 2.0], vec![1.0, 1.0]).unwrap();
         // Half a radian from the limit of 3.14 at 2 rad/s with 1 rad/s²: it cannot turn in time.
         let q = [2.64, 0.0];
-        assert_eq!(short_motion(&chain, &q, &[2.0, 0.0], &[2.7, 0.0], &limits), None);
+        assert_eq!(
+            short_motion(&chain, &q, &[2.0, 0.0], &[2.7, 0.0], &limits),
+            None
+        );
     }
 }
