@@ -27,7 +27,7 @@ pub struct Path {
     #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
     goal: Option<Point2<f64>>,
     /// Distance to keep from obstacles and boundary. [m]
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// Road map; an unknown name lists the choices.
     #[arg(long, default_value = "visibility_graph")]

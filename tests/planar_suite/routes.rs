@@ -78,6 +78,23 @@ proptest! {
         }
     }
 
+    /// The clipping library as the judge of what was merged.
+    #[test]
+    fn outlines_enclose_the_union(
+        rings in prop::collection::vec(ring(GRID), 1..8),
+        clearance in prop::sample::select(vec![0.0, 0.2, 0.5]),
+    ) {
+        use arm_planner::planar::offset::inflate_all;
+        use arm_planner::planar::polygon::signed_area;
+        let options = WorldOptions { clearance, ..WorldOptions::default() };
+        let world = integer_world(&rings, &options);
+        let polygons: Vec<Polygon> = world.obstacles().iter().map(|o| o.polygon.clone()).collect();
+        let union = inflate_all(&polygons, clearance, &options.join).unwrap();
+        let expected: f64 = union.iter().map(Polygon::area).sum();
+        let area: f64 = world.outlines().iter().map(|o| signed_area(&o.ring)).sum();
+        prop_assert!((area - expected).abs() < 1e-9, "{area} instead of {expected}");
+    }
+
     #[test]
     fn sweep_and_naive_agree_with_clearance(
         rings in prop::collection::vec(ring(GRID), 1..4),
