@@ -215,12 +215,6 @@ impl TipPath {
             && self.planar_length() <= tolerances.position
     }
 
-    /// Largest and smallest height of the tip \[m\].
-    pub fn heights(&self) -> (f64, f64) {
-        let (a, b) = (self.start.translation.z, self.goal.translation.z);
-        (a.min(b), a.max(b))
-    }
-
     /// The tip's pose at the fraction `u` of the path, 0 to 1.
     pub fn pose(&self, u: f64) -> Pose {
         if u <= 0.0 {
