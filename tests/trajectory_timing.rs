@@ -293,6 +293,41 @@ fn points_that_repeat_or_nearly_do_are_one() {
 }
 
 #[test]
+fn the_last_digits_of_a_solver_cost_no_time() {
+    // A circle in joint space, sampled densely, with and without noise of 1e-9.
+    let limits = MotionLimits::new(vec![1.0; 3], vec![4.0; 3]).unwrap();
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1_u32 << 31) * 2e-9 - 1e-9
+    };
+    let mut durations = [0.0; 2];
+    for (slot, size) in durations.iter_mut().zip([0.0, 1.0]) {
+        let points = (0..600)
+            .map(|i| {
+                let t = f64::from(i) * 0.005;
+                [t.sin(), t.cos(), 0.3 * t]
+                    .map(|v| v + size * noise())
+                    .to_vec()
+            })
+            .collect();
+        let path = JointPath {
+            points,
+            stops: vec![],
+        };
+        *slot = TimedPath::new(&path, &chain(3, 3.0), &limits)
+            .unwrap()
+            .duration();
+    }
+    assert!(
+        (durations[1] / durations[0] - 1.0).abs() < 2e-3,
+        "{durations:?}"
+    );
+}
+
+#[test]
 fn bad_paths_get_a_clear_error() {
     let limits = MotionLimits::new(vec![1.0; 2], vec![4.0; 2]).unwrap();
     let time = |points: Vec<Vec<f64>>, stops: Vec<usize>| {
@@ -385,6 +420,42 @@ proptest! {
         prop_assert_eq!(&timed, &TimedPath::along(vec![spline], &limits).unwrap());
         let rests = |t: f64| timed.state(t).velocities.iter().all(|v| v.abs() < 1e-9);
         prop_assert!(rests(0.0) && rests(timed.duration()));
+    }
+
+    /// One joint at a time, back and forth, in a box that the points touch: curves whose
+    /// derivative vanishes at points, where the usual pictures of a profile break down.
+    #[test]
+    fn moves_of_single_joints_keep_their_limits_and_never_stall(
+        steps in prop::collection::vec((0..3usize, any::<bool>()), 2..30),
+        scale in prop::sample::select(vec![1e-4, 0.1, 2.0]),
+        limits in limits(3),
+    ) {
+        let mut q = vec![0.0; 3];
+        let mut points = vec![q.clone()];
+        for (joint, up) in steps {
+            q[joint] += if up { scale } else { -scale };
+            points.push(q.clone());
+        }
+        let bounds: Vec<(f64, f64)> = (0..3)
+            .map(|j| {
+                let values = || points.iter().map(|p| p[j]);
+                (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+            })
+            .collect();
+        let spline = Spline::through(&points, &bounds).unwrap();
+        let timed = TimedPath::along(vec![spline.clone()], &limits).unwrap();
+        let (velocity, acceleration) = shares(&timed, &limits);
+        prop_assert!(velocity <= 1.0 + 1e-6, "velocity {velocity}");
+        prop_assert!(acceleration <= 1.0 + 1e-6, "acceleration {acceleration}");
+        // Once it moves, it does not stop before the end.
+        let knots = timed.knots();
+        prop_assert!(knots[1..knots.len() - 1].iter().all(|knot| knot.rate > 0.0));
+        for k in 0..=2000 {
+            let state = timed.state(timed.duration() * f64::from(k) / 2000.0);
+            for (value, (low, high)) in state.positions.iter().zip(&bounds) {
+                prop_assert!(*value >= low - 1e-9 && *value <= high + 1e-9);
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use parry3d_f64::math::{Pose, Vector};
 use parry3d_f64::query::gjk::VoronoiSimplex;
 
 use super::bodies::{bodies, Body, CollisionOptions, CollisionWarning, MeshSource};
-use super::pairs::{AllowedPair, Samples};
+use super::pairs::AllowedPair;
 use super::shape::{distance, pose};
 use super::world::CollisionWorld;
 use crate::kinematics::{joint_frames, JointFrame, WrongSize};
@@ -59,12 +59,12 @@ pub struct CheckScratch {
 /// the links that do, but not against obstacles: no motion of the arm could help.
 #[derive(Debug, Clone)]
 pub struct CollisionModel {
-    chain: Chain,
-    names: Vec<String>,
-    bodies: Vec<Body>,
+    pub(super) chain: Chain,
+    pub(super) names: Vec<String>,
+    pub(super) bodies: Vec<Body>,
     /// Pairs of bodies to compare.
-    pairs: Vec<(usize, usize)>,
-    allowed: Vec<AllowedPair>,
+    pub(super) pairs: Vec<(usize, usize)>,
+    pub(super) allowed: Vec<AllowedPair>,
     clearance: f64,
     self_clearance: f64,
     warnings: Vec<CollisionWarning>,
@@ -120,110 +120,8 @@ impl CollisionModel {
         self.bodies.iter().any(|body| body.carrier > 0)
     }
 
-    fn choose_pairs(&mut self, model: &RobotModel, options: &CollisionOptions) {
-        let joined = |a: usize, b: usize| {
-            model
-                .joints
-                .iter()
-                .any(|j| (j.parent == a && j.child == b) || (j.parent == b && j.child == a))
-        };
-        let named = |a: &str, b: &str| {
-            let is = |(x, y): &(String, String)| (x == a && y == b) || (x == b && y == a);
-            options.allowed.iter().any(is)
-        };
-        let mut links: Vec<(usize, usize)> = Vec::new();
-        for (i, first) in self.bodies.iter().enumerate() {
-            for second in self.bodies.iter().skip(i + 1) {
-                // What hangs on the same frame never moves against each other.
-                if first.carrier == second.carrier || links.contains(&(first.link, second.link)) {
-                    continue;
-                }
-                links.push((first.link, second.link));
-            }
-        }
-        let mut allowed = Vec::new();
-        links.retain(|&(a, b)| {
-            let (Some(x), Some(y)) = (self.names.get(a), self.names.get(b)) else {
-                return false;
-            };
-            if named(x, y) {
-                allowed.push(AllowedPair::Named(x.clone(), y.clone()));
-            } else if joined(a, b) {
-                allowed.push(AllowedPair::Adjacent(x.clone(), y.clone()));
-            } else {
-                return true;
-            }
-            false
-        });
-        self.allowed = allowed;
-        self.set_pairs(&links);
-        let always = self.always_in_contact(links.clone(), options.samples);
-        links.retain(|pair| !always.contains(pair));
-        for (a, b) in always {
-            if let (Some(a), Some(b)) = (self.names.get(a), self.names.get(b)) {
-                self.allowed
-                    .push(AllowedPair::AlwaysInContact(a.clone(), b.clone()));
-            }
-        }
-        self.set_pairs(&links);
-    }
-
-    fn set_pairs(&mut self, links: &[(usize, usize)]) {
-        self.pairs.clear();
-        for (i, first) in self.bodies.iter().enumerate() {
-            for (j, second) in self.bodies.iter().enumerate().skip(i + 1) {
-                let pair = (first.link, second.link);
-                if first.carrier != second.carrier && links.contains(&pair) {
-                    self.pairs.push((i, j));
-                }
-            }
-        }
-    }
-
-    /// Of `links`, the pairs that meet in every one of `samples` configurations, spread over the
-    /// joints' ranges (one turn or one metre where there are no limits).
-    fn always_in_contact(
-        &self,
-        mut links: Vec<(usize, usize)>,
-        samples: usize,
-    ) -> Vec<(usize, usize)> {
-        if samples == 0 {
-            return Vec::new();
-        }
-        let mut random = Samples(0x5eed);
-        let mut scratch = CheckScratch::default();
-        for _ in 0..samples {
-            if links.is_empty() {
-                break;
-            }
-            let q: Vec<f64> = self
-                .chain
-                .dofs
-                .iter()
-                .map(|dof| {
-                    let middle = dof.middle();
-                    let lower = dof.lower.max(middle - std::f64::consts::PI);
-                    let upper = dof.upper.min(middle + std::f64::consts::PI);
-                    lower + (upper - lower) * random.next()
-                })
-                .collect();
-            if self.place(&q, &mut scratch).is_err() {
-                return Vec::new();
-            }
-            links.retain(|&(a, b)| {
-                self.pairs.iter().any(|&(i, j)| {
-                    let of = |k: usize| self.bodies.get(k).map(|body| body.link);
-                    of(i) == Some(a)
-                        && of(j) == Some(b)
-                        && self.between(i, j, 0.0, &mut scratch).is_some()
-                })
-            });
-        }
-        links
-    }
-
     /// Computes all frames for `q`.
-    fn place(&self, q: &[f64], scratch: &mut CheckScratch) -> Result<(), CheckError> {
+    pub(super) fn place(&self, q: &[f64], scratch: &mut CheckScratch) -> Result<(), CheckError> {
         if let Some((joint, &value)) = q.iter().enumerate().find(|(_, value)| !value.is_finite()) {
             return Err(CheckError::NotFinite { joint, value });
         }
@@ -244,7 +142,13 @@ impl CollisionModel {
     }
 
     /// Distance of two bodies where it is at most `most`.
-    fn between(&self, i: usize, j: usize, most: f64, scratch: &mut CheckScratch) -> Option<f64> {
+    pub(super) fn between(
+        &self,
+        i: usize,
+        j: usize,
+        most: f64,
+        scratch: &mut CheckScratch,
+    ) -> Option<f64> {
         let (first, second) = (self.bodies.get(i)?, self.bodies.get(j)?);
         let towards = *scratch.centres.get(j)? - *scratch.centres.get(i)?;
         let far = first.reach + second.reach + most;
@@ -341,14 +245,6 @@ impl CollisionModel {
             }
         }
         Ok(None)
-    }
-
-    pub(super) fn chain(&self) -> &Chain {
-        &self.chain
-    }
-
-    pub(super) fn bodies(&self) -> &[Body] {
-        &self.bodies
     }
 
     /// Whether anything is closer than its clearance and a margin \[m\]: of a body to obstacles, or

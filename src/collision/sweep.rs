@@ -25,9 +25,9 @@ struct Travel {
 
 impl Travel {
     fn new(model: &CollisionModel, from: &[f64], to: &[f64]) -> Self {
-        let joints = &model.chain().joints;
+        let joints = &model.chain.joints;
         let by_joint = model
-            .bodies()
+            .bodies
             .iter()
             .map(|body| {
                 let mut parts = vec![0.0; joints.len()];
@@ -84,7 +84,7 @@ impl CollisionModel {
             }
         }
         let travel = Travel::new(self, from, to);
-        let longest = (0..self.bodies().len())
+        let longest = (0..self.bodies.len())
             .map(|body| travel.of(body))
             .fold(0.0_f64, f64::max);
         let mut q = from.to_vec();

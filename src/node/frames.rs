@@ -265,6 +265,10 @@ impl Frames<'_> {
 }
 
 #[cfg(test)]
+<<<<<<< HEAD
+#[path = "frames_tests.rs"]
+mod tests;
+=======
 mod tests {
     use serde_json::Value;
 
@@ -403,3 +407,4 @@ mod tests {
         );
     }
 }
+>>>>>>> ik

@@ -1,31 +1,22 @@
-//! `~/goal_pose`, `~/goal_poses`, `~/plan_path` and `~/stop`: plan, send, and watch the arm get there.
+//! `~/goal_pose`, `~/goal_poses` and `~/stop`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::StreamExt;
-use r2r::arm_planner_msgs::srv::PlanPath;
 use r2r::{geometry_msgs, std_srvs};
 
 use super::codes::{Code, Failure};
 use super::context::{with_notes, Shared};
-use super::convert::{duration_message, path_message, text, trajectory_message};
-use super::ik_request::joint_values;
+use super::convert::text;
+use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
 use super::inputs::Requests;
-use super::mover::{preempted, Execution, REST_SPEED};
-use super::obstacles::sent_from;
-use super::planning_job::{plan_order, Order, Planned, Unplanned};
+use super::mover::Execution;
+use super::planning_job::{Order, Planned, Unplanned};
 use super::shutdown::Cancel;
 use super::status::Report;
-use super::tasks::{at_a_time, respond};
+use super::tasks::respond;
 use crate::kinematics::Pose;
-use crate::trajectory::OutgoingTrajectory;
-
-/// How often a moving arm is looked at.
-const LOOK: Duration = Duration::from_millis(10);
-/// How long an arm may take to come to rest after its trajectory has ended.
-const SETTLING: Duration = Duration::from_secs(2);
 
 /// A goal as it was sent.
 struct Goal {
@@ -61,9 +52,13 @@ pub async fn goals(
                 Ok(Some(execution)) => watch(&shared, about, number, &execution).await,
                 Ok(None) => {}
                 Err(unplanned) => {
+                    let state = match unplanned.failure.code {
+                        Code::Preempted => "preempted",
+                        _ => "failed",
+                    };
                     let report = Report::failed(about, &unplanned.failure)
                         .with("goal", number)
-                        .with("state", "failed")
+                        .with("state", state)
                         .with("fraction", unplanned.fraction);
                     shared.report(&report);
                 }
@@ -142,6 +137,8 @@ fn poses_in_base(shared: &Shared, goal: &Goal) -> Result<(Vec<Pose>, Vec<String>
     Ok((poses, notes))
 }
 
+<<<<<<< HEAD
+=======
 /// Stops an arm that moves and waits until it rests: a path can only be planned from rest.
 async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failure> {
     if !shared.mover.is_moving(shared.now()) && at_rest(shared)? {
@@ -419,6 +416,7 @@ fn unplanned_response(shared: &Shared, unplanned: &Unplanned) -> PlanPath::Respo
     }
 }
 
+>>>>>>> ik
 /// Answers `~/stop`.
 pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Trigger::Service>) {
     while let Some(request) = requests.next().await {
@@ -450,6 +448,14 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
             };
             shared.report(&report);
             let success = report.code == Code::Success;
+<<<<<<< HEAD
+            let message = text(report.message);
+            respond(
+                request,
+                std_srvs::srv::Trigger::Response { success, message },
+            )
+            .await;
+=======
             respond(
                 request,
                 std_srvs::srv::Trigger::Response {
@@ -457,6 +463,7 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
                     message: text(report.message),
                 },
             );
+>>>>>>> ik
         });
     }
 }

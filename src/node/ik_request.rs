@@ -5,7 +5,7 @@ use r2r::sensor_msgs::msg::JointState;
 use super::codes::{Code, Failure};
 use super::context::View;
 use super::parameters::Parameters;
-use crate::ik::{seed_from_names, Goal, IkRequest, Posture, Tolerances};
+use crate::ik::{seed_from_names, IkRequest, Posture, Tolerances};
 use crate::kinematics::Pose;
 use crate::model::Chain;
 
@@ -18,8 +18,6 @@ pub fn from_parameters<'a>(
     give_up: &'a (dyn Fn() -> bool + Sync),
 ) -> IkRequest<'a> {
     IkRequest {
-        target,
-        goal: Goal::Pose,
         tolerances: Tolerances {
             position: parameters.ik.position_tolerance,
             orientation: parameters.ik.orientation_tolerance,
@@ -27,10 +25,8 @@ pub fn from_parameters<'a>(
         max_iterations: parameters.ik.max_iterations,
         max_step: parameters.ik.max_step,
         posture: Some(parameters.posture(arm, chain)),
-        restarts: true,
-        max_solutions: 1,
         give_up: Some(give_up),
-        accept: None,
+        ..IkRequest::new(target)
     }
 }
 
@@ -86,6 +82,38 @@ pub fn joint_values(
             .iter()
             .map(|warning| warning.to_string().replace("the seed", what)),
     );
+<<<<<<< HEAD
+    Ok(values)
+}
+
+/// The start of a motion that was sent, as it is: whether it lies inside the limits is for the
+/// planner to say.
+///
+/// # Errors
+/// As [`joint_values`].
+pub fn start_values(
+    view: &View,
+    chain: &Chain,
+    sent: &JointState,
+    notes: &mut Vec<String>,
+) -> Result<Vec<f64>, Failure> {
+    let mut said = Vec::new();
+    let mut values = joint_values("the start", view, chain, sent, &mut said)?;
+    let given = sent.name.iter().zip(&sent.position);
+    for (name, &position) in given {
+        if let Some(value) = chain
+            .dof_index(name)
+            .and_then(|index| values.get_mut(index))
+        {
+            *value = position;
+        }
+    }
+    notes.extend(
+        said.into_iter()
+            .filter(|note| !note.contains("outside its limits")),
+    );
+=======
+>>>>>>> ik
     Ok(values)
 }
 

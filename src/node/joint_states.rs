@@ -137,8 +137,8 @@ pub struct JointStates {
     readings: HashMap<String, JointReading>,
 }
 
-/// Positions closer in time than this give no useful velocity.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+/// Positions closer in time than the first or further apart than the second give no useful velocity.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(100));
 
 impl JointStates {
     /// An empty store that names `topic` in its errors.
@@ -203,7 +203,8 @@ impl JointStates {
             let rate = self.readings.get(name).and_then(|before| {
                 let interval = now.saturating_sub(before.received);
                 let rate = (position - before.position) / interval.as_secs_f64();
-                (interval >= SHORTEST_INTERVAL && rate.is_finite()).then_some(rate)
+                let useful = INTERVALS.0 <= interval && interval <= INTERVALS.1;
+                (useful && rate.is_finite()).then_some(rate)
             });
             let reading = JointReading {
                 position,
@@ -354,6 +355,10 @@ impl JointStates {
 }
 
 #[cfg(test)]
+<<<<<<< HEAD
+#[path = "joint_states_tests.rs"]
+mod tests;
+=======
 mod tests {
     use serde_json::Value;
 
@@ -556,3 +561,4 @@ mod tests {
         assert_eq!(states.get("j").unwrap().speed(), Some(2.0));
     }
 }
+>>>>>>> ik

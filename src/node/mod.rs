@@ -1,11 +1,13 @@
 //! The ROS 2 node: converts, calls the core, and converts back.
 
 mod codes;
+mod collisions;
 mod context;
 mod convert;
 mod declared;
 mod description;
 mod drawing;
+mod execution;
 mod frames;
 mod goals;
 mod ik_request;
@@ -19,7 +21,9 @@ mod obstacle_changes;
 mod obstacles;
 mod outputs;
 mod parameter_server;
+mod parameter_values;
 mod parameters;
+mod plan_path;
 mod planning_job;
 mod run;
 mod shutdown;

@@ -29,15 +29,24 @@ pub async fn apply(shared: Arc<Shared>, mut changes: UnboundedReceiver<Change>) 
     while let Some(change) = changes.recv().await {
         let report = match change {
             Change::Clear(request) => {
-                let message = cleared(&shared);
+                let report = cleared(&shared);
                 shared.drawing.touch();
+                shared.report(&report);
+                let message = text(report.message);
                 respond(
                     request,
                     std_srvs::srv::Trigger::Response {
                         success: true,
+<<<<<<< HEAD
+                        message,
+                    },
+                )
+                .await;
+=======
                         message: text(message),
                     },
                 );
+>>>>>>> ik
                 continue;
             }
             Change::Array(message) => {
@@ -68,12 +77,10 @@ async fn background(
     }
 }
 
-fn cleared(shared: &Shared) -> String {
+fn cleared(shared: &Shared) -> Report {
     let count = shared.obstacles.get().len();
     shared.obstacles.set(ObstacleSet::default());
-    let message = format!("{count} obstacle(s) removed");
-    tracing::info!("clear_obstacles: {message}");
-    message
+    Report::ok("clear_obstacles", format!("{count} obstacle(s) removed")).with("count", 0)
 }
 
 fn array(shared: &Shared, message: &PolygonObstacleArray) -> Report {
@@ -125,9 +132,10 @@ fn changed(shared: &Shared, about: &'static str, changes: &[Sent], replace_all: 
         Ok(applied) => {
             let ids = applied.set.ids();
             let message = format!("{} obstacle(s) known now", ids.len());
+            let repaired = applied.repaired;
             shared.obstacles.set(applied.set);
             let mut report = Report::ok(about, with_notes(message, &applied.notes));
-            if !applied.notes.is_empty() {
+            if repaired {
                 report.level = Level::Warn;
             }
             report.with("count", ids.len())

@@ -69,7 +69,7 @@ pub enum ObstacleError {
         /// The obstacle.
         id: String,
         /// Why.
-        error: FrameError,
+        error: Box<FrameError>,
     },
     /// Its frame is tilted.
     #[error("obstacle \"{id}\": frame \"{frame}\" is tilted by {angle:.4} rad against the base; obstacles are vertical prisms, send it in a frame whose z axis is parallel to that of the base")]
@@ -164,6 +164,8 @@ pub struct Applied {
     pub set: ObstacleSet,
     /// What a user should know: frames read in a forgiving way, repairs of polygons.
     pub notes: Vec<String>,
+    /// Whether a polygon was repaired in a way that changes what a user would see.
+    pub repaired: bool,
 }
 
 /// All known obstacles; immutable, a change makes a new set.
@@ -214,7 +216,11 @@ impl ObstacleSet {
         frames: &Frames<'_>,
         options: &PolygonOptions,
     ) -> Option<&str> {
+<<<<<<< HEAD
+        let parts = placed(other, frames, options).ok()?.parts;
+=======
         let (parts, _) = placed(other, frames, options).ok()?;
+>>>>>>> ik
         let found = self.by_id.iter().find(|(_, known)| {
             known.len() == parts.len()
                 && known.iter().zip(&parts).all(|(a, b)| {
@@ -241,7 +247,11 @@ impl ObstacleSet {
         } else {
             self.clone()
         };
+<<<<<<< HEAD
+        let (mut errors, mut notes, mut repaired) = (Vec::new(), Vec::new(), false);
+=======
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
+>>>>>>> ik
         for (index, change) in changes.iter().enumerate() {
             let id = &change.id;
             if id.is_empty() {
@@ -264,9 +274,10 @@ impl ObstacleSet {
                     });
                 }
                 Operation::Add => match placed(change, frames, options) {
-                    Ok((parts, said)) => {
-                        set.by_id.insert(id.clone(), parts);
-                        notes.extend(said);
+                    Ok(placed) => {
+                        set.by_id.insert(id.clone(), placed.parts);
+                        notes.extend(placed.notes);
+                        repaired |= placed.repaired;
                     }
                     Err(error) => errors.push(error),
                 },
@@ -276,7 +287,11 @@ impl ObstacleSet {
             return Err(errors);
         }
         set.list = set.by_id.values().flatten().cloned().collect();
-        Ok(Applied { set, notes })
+        Ok(Applied {
+            set,
+            notes,
+            repaired,
+        })
     }
 }
 
@@ -287,18 +302,29 @@ fn tilt(pose: &Isometry3<f64>) -> (f64, bool) {
     (angle, z.z < 0.0)
 }
 
+/// An obstacle in the base frame.
+struct Placed {
+    parts: Vec<Obstacle>,
+    notes: Vec<String>,
+    repaired: bool,
+}
+
 /// The obstacle in the base frame, with what is to be told.
 fn placed(
     sent: &Sent,
     frames: &Frames<'_>,
     options: &PolygonOptions,
-) -> Result<(Vec<Obstacle>, Vec<String>), ObstacleError> {
+) -> Result<Placed, ObstacleError> {
     let id = &sent.id;
     let frame = frames
         .resolve(&sent.frame)
         .map_err(|error| ObstacleError::Frame {
             id: id.clone(),
+<<<<<<< HEAD
+            error: Box::new(error),
+=======
             error,
+>>>>>>> ik
         })?;
     let (angle, upside_down) = tilt(&frame.pose);
     if angle > TILT_TOLERANCE {
@@ -331,6 +357,21 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
+<<<<<<< HEAD
+    let repaired =
+        Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
+            id: id.clone(),
+            error,
+        })?;
+    let mut notes: Vec<String> = frame.note.into_iter().collect();
+    let repairs = repaired
+        .repairs
+        .iter()
+        .filter(|repair| matters(repair))
+        .map(Repair::to_string);
+    let before = notes.len();
+    notes.extend(repairs);
+=======
     let repaired = Polygon::new(id, &corners, options).map_err(|error| ObstacleError::Polygon {
         id: id.clone(),
         error,
@@ -347,13 +388,25 @@ fn placed(
         .into_iter()
         .map(|note| format!("obstacle \"{id}\": {note}"))
         .collect();
+>>>>>>> ik
     let obstacle = |polygon| Obstacle {
         id: id.clone(),
         polygon,
         min_height,
         max_height,
     };
+<<<<<<< HEAD
+    Ok(Placed {
+        repaired: notes.len() > before,
+        notes: notes
+            .into_iter()
+            .map(|note| format!("obstacle \"{id}\": {note}"))
+            .collect(),
+        parts: repaired.polygons.into_iter().map(obstacle).collect(),
+    })
+=======
     Ok((repaired.polygons.into_iter().map(obstacle).collect(), notes))
+>>>>>>> ik
 }
 
 /// Whether a repair changes what a user would see.

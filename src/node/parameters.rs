@@ -1,53 +1,14 @@
-//! Parameters: from what ROS hands over to checked values.
+//! Parameters: from checked values to what they mean.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use r2r::ParameterValue;
 
-use super::declared::{declared, Kind, DECLARED};
+use super::parameter_values::{ParameterError, Values};
 use crate::ik::Posture;
-use crate::model::{did_you_mean, Chain};
+use crate::model::Chain;
 use crate::planar::{Contact, PolygonOptions, SelfCrossing};
 use crate::trajectory::{LimitDefaults, LimitsError, MotionLimits};
-
-/// A parameter that cannot be used, and why.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ParameterError {
-    /// The wrong type.
-    #[error("parameter {name}: {found} is not {expected}")]
-    WrongType {
-        /// The parameter.
-        name: String,
-        /// What was given, in words.
-        found: String,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// A value that is not allowed.
-    #[error("parameter {name}: {value} is not allowed, it must be {allowed}")]
-    NotAllowed {
-        /// The parameter.
-        name: String,
-        /// The value.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
-    /// Not a parameter of this node.
-    #[error("parameter {name} does not exist{hint}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// `; did you mean …?` or empty.
-        hint: String,
-    },
-    /// A change that would only take effect at the next start.
-    #[error("parameter {name} is read when the node starts: set it there and start the node anew")]
-    ReadOnly {
-        /// The parameter.
-        name: String,
-    },
-}
 
 /// Parameters of the mock controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,6 +119,8 @@ pub struct Parameters {
     pub tracking_max_step: f64,
 }
 
+<<<<<<< HEAD
+=======
 /// Raw values of the declared parameters.
 pub type Values = BTreeMap<&'static str, ParameterValue>;
 
@@ -330,6 +293,7 @@ pub fn checked(
     }
 }
 
+>>>>>>> ik
 /// Reads checked values; a name that is not there gives the type's default, which the test on
 /// the table of parameters rules out.
 struct Reader<'a>(&'a Values);
@@ -505,4 +469,5 @@ impl Parameters {
 }
 
 #[cfg(test)]
+#[path = "parameters_tests.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::View;
 use super::ik_request::from_parameters;
 use super::obstacles::Sent;
@@ -162,10 +163,26 @@ pub fn plan_order(
         return Err(super::mover::preempted().into());
     }
     let plan = result?;
+<<<<<<< HEAD
+    let mut notes: Vec<String> = notes
+        .into_iter()
+        .chain(plan.path.notes.iter().cloned())
+        .collect();
+    if !obstacles.is_empty() {
+        // A robot without shapes, or a world that cannot be checked, has no such note.
+        let checker = Checker::new(view, chain, obstacles.list(), &mut Vec::new());
+        notes.extend(
+            checker
+                .ok()
+                .and_then(|checker| checker.meets_on_the_way(&plan.trajectory)),
+        );
+    }
+=======
     let notes = notes
         .into_iter()
         .chain(plan.path.notes.iter().cloned())
         .collect();
+>>>>>>> ik
     Ok(Planned {
         plan,
         limits,

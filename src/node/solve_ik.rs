@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use r2r::arm_planner_msgs::srv::SolveIk::{Request, Response};
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::{with_notes, View};
 use super::convert::{duration_from, duration_message, joint_state_message, text};
 use super::ik_request::{from_parameters, joint_values, posture, tolerance};
@@ -20,6 +21,7 @@ struct Question {
     tolerances: Tolerances,
     timeout: Duration,
     solver: &'static dyn IkSolver,
+    checker: Option<Checker>,
     notes: Vec<String>,
 }
 
@@ -73,12 +75,6 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         Duration::ZERO => Duration::from_secs_f64(parameters.timeout.min(1e9)),
         given => given,
     };
-    if request.avoid_collisions {
-        return Err(Failure::new(
-            Code::CollisionCheckingUnavailable,
-            "avoid_collisions: collision checks are not available, nothing was solved; send false to do without them",
-        ));
-    }
     let target = view
         .in_base(
             &request.target.header.frame_id,
@@ -89,6 +85,16 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         .map_err(|failure| failure.of("target"))?;
     let posture = posture(view, &chain, &request.preferred_posture, &mut notes)?;
     let seed = joint_values("the seed", view, &chain, &request.seed, &mut notes)?;
+<<<<<<< HEAD
+    let checker = if request.avoid_collisions {
+        let obstacles = view.obstacles.list();
+        let checker = Checker::new(view, &chain, obstacles, &mut notes);
+        Some(checker.map_err(|failure| failure.of("avoid_collisions"))?)
+    } else {
+        None
+    };
+=======
+>>>>>>> ik
     Ok(Question {
         chain,
         target,
@@ -97,6 +103,10 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         tolerances,
         timeout,
         solver,
+<<<<<<< HEAD
+        checker,
+=======
+>>>>>>> ik
         notes,
     })
 }
@@ -116,10 +126,15 @@ fn answer(
         tolerances,
         timeout,
         solver,
+<<<<<<< HEAD
+        checker,
+=======
+>>>>>>> ik
         notes,
     } = question;
     // Budgets by a steady clock: simulated time may stand still.
     let give_up = || cancelled() || started.elapsed() >= timeout;
+    let is_free = |q: &[f64]| checker.as_ref().is_none_or(|checker| checker.is_free(q));
     let wanted = usize::try_from(request.max_solutions.max(1)).unwrap_or(usize::MAX);
     let asked = IkRequest {
         goal: if request.position_only {
@@ -130,6 +145,12 @@ fn answer(
         tolerances,
         posture: Some(posture),
         max_solutions: wanted,
+<<<<<<< HEAD
+        accept: checker
+            .as_ref()
+            .map(|_| &is_free as &(dyn Fn(&[f64]) -> bool + Sync)),
+=======
+>>>>>>> ik
         ..from_parameters(
             &view.parameters,
             &view.robot.chain,

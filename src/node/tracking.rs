@@ -186,29 +186,34 @@ fn joint_goal(
     let started = std::time::Instant::now();
     let timeout = Duration::from_secs_f64(parameters.ik.timeout.min(1e9));
     let give_up = || cancel.is_cancelled() || started.elapsed() >= timeout;
-    let request = IkRequest {
+    let most = parameters.tracking_max_step;
+    let mut request = IkRequest {
         // Neither another branch nor a drift towards a posture: that would not be following.
         restarts: false,
         posture: None,
+        max_move: Some(vec![most; chain.dof()]),
         ..from_parameters(parameters, chain, chain, target, &give_up)
     };
-    let solution = solver(&parameters.ik.solver)?
+    let solver = solver(&parameters.ik.solver)?;
+    if let Ok(solution) = solver.solve(chain, &request, seed) {
+        return Ok(solution.q);
+    }
+    // Once more without the bound, to say why.
+    request.max_move = None;
+    let far = solver
         .solve(chain, &request, seed)
         .map_err(|error| Failure::from(&error))?;
-    let steps = chain.dofs.iter().zip(solution.q.iter().zip(seed));
-    let worst = steps
-        .map(|(dof, (to, from))| ((to - from).abs(), &dof.name))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match worst {
-        Some((step, joint)) if step > parameters.tracking_max_step => {
-            let message = format!(
-                "joint \"{joint}\" would have to move by {step:.3} for one pose, tracking.max_step is {}: send poses closer together, or use ~/goal_pose",
-                parameters.tracking_max_step
-            );
-            Err(Failure::new(Code::JointJump, message))
-        }
-        _ => Ok(solution.q),
-    }
+    let steps = chain.dofs.iter().zip(far.q.iter().zip(seed));
+    let (step, joint) = steps
+        .map(|(dof, (to, from))| ((to - from).abs(), dof.name.as_str()))
+        .fold(
+            (0.0, ""),
+            |most, one| if one.0 > most.0 { one } else { most },
+        );
+    let message = format!(
+        "joint \"{joint}\" would have to move by {step:.3} for one pose, tracking.max_step is {most}: send poses closer together, or use ~/goal_pose"
+    );
+    Err(Failure::new(Code::JointJump, message))
 }
 
 /// The shortest motion (to a few percent) from a moving state to rest at `goal` that is one cubic

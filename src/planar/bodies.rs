@@ -1,12 +1,13 @@
 //! What blocks, as flat arrays with a uniform grid over the edges: the exact
 //! answers about points and segments.
 //!
-//! A body is an obstacle after inflation, the complement of the boundary, or a
-//! wall without thickness. Bodies may overlap and touch each other freely: no
+//! A body is an obstacle, the complement of the boundary, a wall without
+//! thickness, or everything after it was inflated and merged. Bodies may overlap and touch each other freely: no
 //! point is ever computed here, so every answer is exact for the coordinates given.
 
 use nalgebra::Point2;
 
+use super::arrangement::Arrangement;
 use super::grid::Grid;
 use super::polygon::Polygon;
 use super::predicates::{in_open_segment, on_segment, ray_crosses, segments_meet, Meeting};
@@ -26,7 +27,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
     /// Index of the obstacle; the number of obstacles stands for the boundary.
-    pub obstacle: u32,
+    obstacle: u32,
     pub kind: Kind,
 }
 
@@ -45,6 +46,10 @@ pub(crate) struct Bodies {
     pub next: Vec<u32>,
     pub prev: Vec<u32>,
     pub edge_body: Vec<u32>,
+    /// The obstacle of every edge.
+    edge_obstacle: Vec<u32>,
+    /// Whether these edges stay the truth when outlines are merged (else the merged ones are).
+    pub is_truth: bool,
     /// The body that stands for what is outside the boundary.
     complement: Option<u32>,
     grid: Grid,
@@ -79,8 +84,52 @@ impl Bodies {
                 self.next.push(first + (k + 1) % n);
                 self.prev.push(first + (k + n - 1) % n);
                 self.edge_body.push(body);
+                self.edge_obstacle.push(obstacle);
             }
         }
+    }
+
+    /// Merged outlines as one body.
+    pub fn from_outlines(arrangement: &Arrangement, has_complement: bool) -> Self {
+        let kind = if has_complement {
+            Kind::Complement
+        } else {
+            Kind::Solid
+        };
+        let edge = |i: &u32| &arrangement.edges()[*i as usize];
+        let loops = arrangement.loops();
+        let rings = loops.iter().map(|ring| {
+            ring.iter()
+                .map(|i| arrangement.point(edge(i).ends[0]))
+                .collect()
+        });
+        let mut bodies = Bodies::default();
+        bodies.add(0, kind, rings);
+        bodies.edge_obstacle = loops.iter().flatten().map(|i| edge(i).obstacle).collect();
+        bodies.index();
+        bodies
+    }
+
+    /// The obstacle of a body (of bodies that were added, not merged).
+    pub fn obstacle(&self, body: u32) -> u32 {
+        self.bodies[body as usize].obstacle
+    }
+
+    /// Whether there is a boundary.
+    pub fn has_complement(&self) -> bool {
+        self.complement.is_some()
+    }
+
+    /// The obstacles on whose outline `p` lies, sorted.
+    pub fn obstacles_at(&self, p: &Point2<f64>) -> Vec<u32> {
+        let mut obstacles: Vec<u32> = self
+            .edges_at(p)
+            .iter()
+            .map(|i| self.edge_obstacle[*i as usize])
+            .collect();
+        obstacles.sort_unstable();
+        obstacles.dedup();
+        obstacles
     }
 
     /// Builds the grid; to be called once after everything was added.
@@ -100,17 +149,6 @@ impl Bodies {
     #[inline]
     pub fn kind(&self, edge: u32) -> Kind {
         self.bodies[self.edge_body[edge as usize] as usize].kind
-    }
-
-    /// Calls `f` for every two edges that share a grid cell (possibly more than once).
-    pub fn near_pairs(&self, mut f: impl FnMut(u32, u32)) {
-        for cell in self.grid.cells() {
-            for (k, &i) in cell.iter().enumerate() {
-                for &j in &cell[k + 1..] {
-                    f(i, j);
-                }
-            }
-        }
     }
 
     /// Where `p` lies.

@@ -3,12 +3,13 @@
 use nalgebra::Point2;
 
 use super::arrangement::Arrangement;
-use super::bodies::{Bodies, Spot};
-use super::distance::{nearest_on_segment, point_segment, segment_segment};
+use super::bodies::Bodies;
+use super::distance::segment_segment;
+pub use super::location::Location;
 use super::offset::{deflate, inflate, Join, OffsetError};
 use super::polygon::{Polygon, PolygonError, PolygonOptions, Repair};
 use super::predicates::{flush_tiny_point, Side};
-use super::sector::{Contact, Sector};
+use super::sector::{Contact, Corner, Fan, Sector};
 
 /// Name under which the outer boundary appears among the obstacles.
 pub const BOUNDARY: &str = "boundary";
@@ -89,48 +90,6 @@ pub enum WorldError {
     InvalidSnapTolerance(f64),
 }
 
-/// Where a point lies.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Location {
-    /// In free space.
-    Free,
-    /// On the boundary of what is blocked: allowed.
-    OnBoundary {
-        /// The obstacles whose (inflated) outline it lies on.
-        obstacles: Vec<String>,
-    },
-    /// Inside obstacles as they were given, or on a contact between them that blocks.
-    Inside {
-        /// The obstacles.
-        obstacles: Vec<String>,
-        /// Distance to the nearest free point. [m]
-        depth: f64,
-    },
-    /// Outside the obstacles but nearer to them than the clearance.
-    TooClose {
-        /// The obstacles that are too near, the nearest first.
-        obstacles: Vec<String>,
-        /// Distance to the nearest one. [m]
-        distance: f64,
-        /// The clearance that was asked for. [m]
-        clearance: f64,
-    },
-    /// Outside the boundary as it was given.
-    OutsideBoundary {
-        /// Distance to the nearest free point. [m]
-        depth: f64,
-    },
-    /// A coordinate is NaN, infinite or beyond 1e7 m.
-    Invalid,
-}
-
-impl Location {
-    /// Whether a path may start or end here.
-    pub fn is_free(&self) -> bool {
-        matches!(self, Location::Free | Location::OnBoundary { .. })
-    }
-}
-
 /// How near a path comes to the obstacles as they were given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathClearance {
@@ -154,11 +113,11 @@ pub struct Outline {
 /// while the next one is built.
 #[derive(Debug, Clone)]
 pub struct PlanarWorld {
-    obstacles: Vec<Obstacle>,
-    boundary: Option<Polygon>,
-    options: WorldOptions,
-    bodies: Bodies,
-    arrangement: Arrangement,
+    pub(super) obstacles: Vec<Obstacle>,
+    pub(super) boundary: Option<Polygon>,
+    pub(super) options: WorldOptions,
+    pub(super) bodies: Bodies,
+    pub(super) arrangement: Arrangement,
 }
 
 impl PlanarWorld {
@@ -177,6 +136,7 @@ impl PlanarWorld {
         }
         let (clearance, join) = (options.clearance, &options.join);
         let mut bodies = Bodies::default();
+        bodies.is_truth = clearance == 0.0;
         for (k, obstacle) in (0u32..).zip(&obstacles) {
             let inflated = inflate(&obstacle.polygon, clearance, join).map_err(|source| {
                 WorldError::Obstacle {
@@ -201,7 +161,15 @@ impl PlanarWorld {
             deflate_nothing(clearance, join)?;
         }
         bodies.index();
-        let arrangement = Arrangement::new(&bodies, options.contact);
+        let mut arrangement = Arrangement::new(&bodies, options.contact);
+        if clearance > 0.0 {
+            // Inflated outlines are rounded anyway: what was merged is from now on the truth,
+            // so that outlines that nearly coincide are the same for every question. Without
+            // clearance the truth is what the user sent.
+            bodies = Bodies::from_outlines(&arrangement, boundary.is_some());
+        } else if arrangement.is_rounded() {
+            arrangement.keep_corners(|p| bodies.point_is_free(p, options.contact));
+        }
         Ok(PlanarWorld {
             obstacles,
             boundary,
@@ -238,94 +206,13 @@ impl PlanarWorld {
             .map_or(BOUNDARY, |o| o.id.as_str())
     }
 
-    fn ids(&self, bodies: &[u32]) -> Vec<String> {
-        let mut indices: Vec<u32> = bodies
-            .iter()
-            .filter_map(|b| self.bodies.bodies.get(*b as usize))
-            .map(|b| b.obstacle)
-            .collect();
-        indices.sort_unstable();
-        indices.dedup();
-        let mut ids: Vec<String> = indices
-            .iter()
-            .map(|i| self.obstacle_id(*i).to_owned())
-            .collect();
-        ids.dedup();
-        ids
-    }
-
-    /// Where `p` lies, exactly.
-    pub fn locate(&self, p: &Point2<f64>) -> Location {
-        if !is_valid(p) {
-            return Location::Invalid;
-        }
-        let p = &flush_tiny_point(p);
-        let spot = self.bodies.locate(p);
-        if spot.inside.is_empty() {
-            if spot.on.is_empty() {
-                return Location::Free;
-            }
-            if self.bodies.has_exit(p, &spot, self.options.contact) {
-                return Location::OnBoundary {
-                    obstacles: self.ids(&spot.on),
-                };
-            }
-        }
-        self.explain(p, &spot)
-    }
-
-    /// Why `p`, which is not free, is not.
-    fn explain(&self, p: &Point2<f64>, spot: &Spot) -> Location {
-        let depth = || {
-            self.nearest_free_point(p)
-                .map_or(f64::INFINITY, |q| (q - p).norm())
-        };
-        if self
-            .boundary
-            .as_ref()
-            .is_some_and(|b| b.locate(p) == Side::Outside)
-        {
-            return Location::OutsideBoundary { depth: depth() };
-        }
-        let within: Vec<String> = dedup(
-            self.obstacles
+    pub(super) fn ids_at(&self, p: &Point2<f64>) -> Vec<String> {
+        dedup(
+            self.bodies
+                .obstacles_at(p)
                 .iter()
-                .filter(|o| o.polygon.locate(p) == Side::Inside)
-                .map(|o| o.id.clone()),
-        );
-        if !within.is_empty() {
-            return Location::Inside {
-                obstacles: within,
-                depth: depth(),
-            };
-        }
-        if self.options.clearance == 0.0 {
-            // On a contact that blocks.
-            return Location::Inside {
-                obstacles: self.ids(&spot.on),
-                depth: depth(),
-            };
-        }
-        let blocking = [spot.inside.as_slice(), spot.on.as_slice()].concat();
-        let mut near: Vec<(f64, u32)> = blocking
-            .iter()
-            .filter_map(|b| self.bodies.bodies.get(*b as usize))
-            .map(|b| (self.distance_to(b.obstacle, p), b.obstacle))
-            .collect();
-        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        Location::TooClose {
-            distance: near.first().map_or(f64::INFINITY, |n| n.0),
-            obstacles: dedup(near.iter().map(|n| self.obstacle_id(n.1).to_owned())),
-            clearance: self.options.clearance,
-        }
-    }
-
-    fn distance_to(&self, obstacle: u32, p: &Point2<f64>) -> f64 {
-        match (self.obstacles.get(obstacle as usize), &self.boundary) {
-            (Some(o), _) => o.polygon.distance(p),
-            (None, Some(boundary)) => boundary.boundary_distance(p),
-            (None, None) => f64::INFINITY,
-        }
+                .map(|i| self.obstacle_id(*i).to_owned()),
+        )
     }
 
     /// Whether a straight move from `a` to `b` keeps out of every interior (and slips through
@@ -345,6 +232,24 @@ impl PlanarWorld {
         self.bodies.open_segment_is_free(a, b, self.options.contact)
     }
 
+    /// The corners in which shortest paths can turn, each with an obstacle (index), found
+    /// without the merged outlines: for the oracle.
+    pub(crate) fn exact_corners(&self) -> Vec<(Point2<f64>, Corner, u32)> {
+        let mut points = self.bodies.points.clone();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+        points.dedup();
+        let contact = self.options.contact;
+        points
+            .into_iter()
+            .filter(|p| self.bodies.point_is_free(p, contact))
+            .filter_map(|p| {
+                let corner = Fan::new(&p, &self.bodies.sectors_at(&p), contact).corner()?;
+                let obstacle = self.bodies.obstacles_at(&p).first().copied()?;
+                Some((p, corner, obstacle))
+            })
+            .collect()
+    }
+
     /// What surrounds `p`: empty unless `p` lies on an outline.
     pub fn sectors_at(&self, p: &Point2<f64>) -> Vec<Sector> {
         self.bodies.sectors_at(p)
@@ -354,12 +259,13 @@ impl PlanarWorld {
     /// on the edge that was split (indices of the arrangement's edges).
     pub(crate) fn displaced_edges(&self, p: &Point2<f64>) -> Vec<u32> {
         let at = self.bodies.edges_at(p);
-        if at.is_empty() {
+        if at.is_empty() || !self.arrangement.is_rounded() {
             return Vec::new();
         }
-        (0..self.arrangement.edges().len())
-            .filter(|i| at.contains(&self.arrangement.parent(*i)))
-            .map(|i| i as u32)
+        (0u32..)
+            .zip(self.arrangement.edges())
+            .filter(|(_, edge)| edge.parents.iter().any(|parent| at.contains(parent)))
+            .map(|(i, _)| i)
             .collect()
     }
 
@@ -418,64 +324,29 @@ impl PlanarWorld {
         best
     }
 
-    /// The free point nearest to `p` (`p` itself if it is free); `None` if nothing is free.
-    pub fn nearest_free_point(&self, p: &Point2<f64>) -> Option<Point2<f64>> {
-        if !is_valid(p) {
-            return None;
-        }
-        let p = flush_tiny_point(p);
-        if self.bodies.point_is_free(&p, self.options.contact) {
-            return Some(p);
-        }
-        let vertices = self.arrangement.vertices();
-        let mut candidates: Vec<(f64, [Point2<f64>; 2])> = self
-            .arrangement
-            .edges()
-            .iter()
-            .map(|e| e.map(|v| vertices[v as usize].point))
-            .map(|[a, b]| (point_segment(&p, &a, &b), [a, b]))
-            .collect();
-        candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
-        candidates
-            .iter()
-            .find_map(|(_, [a, b])| self.push_out(&nearest_on_segment(&p, a, b), a, b))
-    }
-
-    /// `q` on the edge `a b`, moved to the free side by as little as rounding needs.
-    fn push_out(&self, q: &Point2<f64>, a: &Point2<f64>, b: &Point2<f64>) -> Option<Point2<f64>> {
-        let free = |q: &Point2<f64>| self.bodies.point_is_free(q, self.options.contact);
-        if free(q) {
-            return Some(*q);
-        }
-        let d = (b - a).normalize();
-        let outward = nalgebra::Vector2::new(d.y, -d.x);
-        let unit = f64::EPSILON * (q.x.abs() + q.y.abs() + 1e-3 * (b - a).norm());
-        // Up to 2^20 units in the last place: a nanometre for a robot.
-        (0..20)
-            .map(|k| q + outward * (unit * f64::from(1u32 << k)))
-            .map(|q| flush_tiny_point(&q))
-            .find(free)
-    }
-
     /// The merged outlines of everything that is blocked.
     pub fn outlines(&self) -> Vec<Outline> {
-        let vertices = self.arrangement.vertices();
-        self.arrangement
-            .loops()
-            .iter()
-            .map(|ring| {
-                let mut indices: Vec<u32> = ring
-                    .iter()
-                    .flat_map(|v| vertices[*v as usize].obstacles.iter().copied())
-                    .collect();
-                indices.sort_unstable();
-                indices.dedup();
-                Outline {
-                    ring: ring.iter().map(|v| vertices[*v as usize].point).collect(),
-                    obstacles: dedup(indices.iter().map(|i| self.obstacle_id(*i).to_owned())),
-                }
-            })
-            .collect()
+        let arrangement = &self.arrangement;
+        let outline = |ring: &[u32], last: Option<u32>| {
+            let edges = ring.iter().map(|i| &arrangement.edges()[*i as usize]);
+            let mut indices: Vec<u32> = edges.clone().map(|e| e.obstacle).collect();
+            indices.sort_unstable();
+            Outline {
+                ring: edges
+                    .map(|e| e.ends[0])
+                    .chain(last)
+                    .map(|v| arrangement.point(v))
+                    .collect(),
+                obstacles: dedup(indices.iter().map(|i| self.obstacle_id(*i).to_owned())),
+            }
+        };
+        let walls = (0u32..)
+            .zip(arrangement.edges())
+            .filter(|(_, edge)| edge.is_wall)
+            .map(|(i, edge)| outline(&[i], Some(edge.ends[1])));
+        let loops = arrangement.loops();
+        let closed = loops.iter().map(|ring| outline(ring, None));
+        closed.chain(walls).collect()
     }
 
     /// Checks the promises of the world and of everything in it; for tests and fuzzing.
@@ -491,11 +362,12 @@ impl PlanarWorld {
         }
         let arrangement = &self.arrangement;
         let mut balance = vec![0i32; arrangement.vertices().len()];
-        for (i, &[from, to]) in arrangement.edges().iter().enumerate() {
+        for (i, edge) in arrangement.edges().iter().enumerate() {
+            let [from, to] = edge.ends;
             if from == to {
                 return Err(format!("edge {i} has no length"));
             }
-            if !arrangement.is_wall(i) {
+            if !edge.is_wall {
                 balance[from as usize] += 1;
                 balance[to as usize] -= 1;
             }
@@ -523,13 +395,13 @@ fn deflate_nothing(clearance: f64, join: &Join) -> Result<(), WorldError> {
     super::offset::validate(clearance, join).map_err(WorldError::Boundary)
 }
 
-fn is_valid(p: &Point2<f64>) -> bool {
+pub(super) fn is_valid(p: &Point2<f64>) -> bool {
     let ok = |c: f64| c.is_finite() && c.abs() <= super::polygon::MAX_COORDINATE;
     ok(p.x) && ok(p.y)
 }
 
 /// Without later repetitions, in order.
-fn dedup(ids: impl Iterator<Item = String>) -> Vec<String> {
+pub(super) fn dedup(ids: impl Iterator<Item = String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for id in ids {
         if !out.contains(&id) {

@@ -1,18 +1,17 @@
 //! The visibility graph of a world: nodes, flat adjacency, and queries.
 //!
 //! Its nodes are the corners in which shortest paths can turn. Start and goal
-//! are joined to it for each query. Every leg of an answer is checked by the
+//! are joined to it for each query. Every leg of an answer is confirmed by the
 //! world's exact segment test before it is returned.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
-use crate::planar::convex_hull::convex_hull;
-use crate::planar::predicates::flush_tiny_point;
 use crate::planar::sector::Corner;
-use crate::planar::{Location, PlanarWorld};
+use crate::planar::PlanarWorld;
 
+use super::ends::{assemble, free_end, look_around, no_path};
 use super::naive;
 use super::search::{shortest, Adjacency, Found, Search};
 use super::sweep::{Sweeper, View};
@@ -23,22 +22,41 @@ use super::{End, Roadmap, Route, RouteError};
 pub(crate) struct Nodes {
     pub points: Vec<Point2<f64>>,
     pub corners: Vec<Corner>,
-    /// The arrangement's vertex of every node.
+    /// An obstacle (index) at every node.
+    pub obstacles: Vec<u32>,
+    /// The arrangement's vertex of every node; empty for nodes that were found without it.
     pub vertices: Vec<u32>,
     /// The node of every vertex of the arrangement, if it is one.
     pub of_vertex: Vec<Option<u32>>,
 }
 
 impl Nodes {
-    pub fn new(world: &PlanarWorld) -> Self {
+    fn push(&mut self, point: Point2<f64>, corner: Corner, obstacle: u32) -> u32 {
+        self.points.push(point);
+        self.corners.push(corner);
+        self.obstacles.push(obstacle);
+        self.points.len() as u32 - 1
+    }
+
+    /// From the merged outlines.
+    pub fn of_outlines(world: &PlanarWorld) -> Self {
         let mut nodes = Nodes::default();
         for (v, vertex) in (0u32..).zip(world.arrangement().vertices()) {
-            nodes.of_vertex.push(vertex.corner.map(|corner| {
-                nodes.points.push(vertex.point);
-                nodes.corners.push(corner);
+            let node = vertex.corner.map(|corner| {
+                let obstacle = vertex.obstacles.first().copied().unwrap_or(0);
                 nodes.vertices.push(v);
-                nodes.points.len() as u32 - 1
-            }));
+                nodes.push(vertex.point, corner, obstacle)
+            });
+            nodes.of_vertex.push(node);
+        }
+        nodes
+    }
+
+    /// Without the merged outlines.
+    pub fn exact(world: &PlanarWorld) -> Self {
+        let mut nodes = Nodes::default();
+        for (point, corner, obstacle) in world.exact_corners() {
+            nodes.push(point, corner, obstacle);
         }
         nodes
     }
@@ -59,19 +77,21 @@ pub struct VisibilityGraph {
     nodes: Nodes,
     adjacency: Adjacency,
     search: Search,
+    /// Built when rounding upset this one.
+    exact: OnceLock<Box<VisibilityGraph>>,
 }
 
 impl VisibilityGraph {
     /// Builds by asking for every pair: the oracle.
     pub fn naive(world: Arc<PlanarWorld>) -> Self {
-        let nodes = Nodes::new(&world);
+        let nodes = Nodes::exact(&world);
         let edges = naive::visibility_edges(&world, &nodes);
         Self::new("visibility_naive", world, Builder::Naive, nodes, &edges)
     }
 
     /// Builds by a rotational sweep around every node.
     pub fn by_sweep(name: &'static str, world: Arc<PlanarWorld>) -> Self {
-        let nodes = Nodes::new(&world);
+        let nodes = Nodes::of_outlines(&world);
         let edges = sweep_edges(&world, &nodes);
         Self::new(name, world, Builder::Sweep, nodes, &edges)
     }
@@ -93,6 +113,7 @@ impl VisibilityGraph {
             nodes,
             adjacency,
             search: Search::AStar,
+            exact: OnceLock::new(),
         }
     }
 
@@ -131,115 +152,42 @@ impl VisibilityGraph {
             .collect()
     }
 
-    /// Searches, and searches again without legs that the exact test does not confirm
-    /// (which only rounded crossing points of overlapping obstacles can bring about).
-    fn search(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Option<Found> {
+    /// Searches; `None` if there is no way. The nodes are the answering graph's.
+    fn search(&self, start: &Point2<f64>, goal: &Point2<f64>) -> (&Nodes, Option<Found>) {
         if self.world.open_segment_is_free(start, goal) {
-            return Some(Found {
+            let length = (goal - start).norm();
+            let straight = Found {
                 nodes: Vec::new(),
-                length: (goal - start).norm(),
+                length,
                 expanded: 0,
-            });
+            };
+            return (&self.nodes, Some(straight));
         }
-        let mut from = self.links(start);
-        let mut to = self.links(goal);
-        let mut forbidden: Vec<(u32, u32)> = Vec::new();
         let point = |i: u32| &self.nodes.points[i as usize];
-        loop {
-            let found = shortest(
-                &self.adjacency,
-                self.search,
-                &from,
-                &to,
-                |i| (goal - point(i)).norm(),
-                |a, b| !forbidden.is_empty() && forbidden.contains(&(a.min(b), a.max(b))),
-            )?;
-            let (first, last) = (*found.nodes.first()?, *found.nodes.last()?);
-            if !self.world.open_segment_is_free(start, point(first)) {
-                from.retain(|l| l.0 != first);
-            } else if !self.world.open_segment_is_free(point(last), goal) {
-                to.retain(|l| l.0 != last);
-            } else {
-                let blocked = found
-                    .nodes
-                    .windows(2)
-                    .map(|w| (w[0], w[1]))
-                    .find(|&(a, b)| !self.world.open_segment_is_free(point(a), point(b)));
-                match blocked {
-                    Some((a, b)) => forbidden.push((a.min(b), a.max(b))),
-                    None => return Some(found),
-                }
-            }
+        let found = shortest(
+            &self.adjacency,
+            self.search,
+            &self.links(start),
+            &self.links(goal),
+            |i| (goal - point(i)).norm(),
+        );
+        let confirmed = found.as_ref().is_none_or(|found| {
+            let way: Vec<&Point2<f64>> = std::iter::once(start)
+                .chain(found.nodes.iter().map(|i| point(*i)))
+                .chain([goal])
+                .collect();
+            way.windows(2)
+                .all(|leg| self.world.open_segment_is_free(leg[0], leg[1]))
+        });
+        if confirmed || self.builder == Builder::Naive {
+            return (&self.nodes, found);
         }
+        // Only rounded crossing points of overlapping obstacles that nearly coincide can
+        // bring this about: then the slow way, which uses none, has to decide.
+        self.exact
+            .get_or_init(|| Box::new(VisibilityGraph::naive(self.world.clone())))
+            .search(start, goal)
     }
-
-    fn no_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> RouteError {
-        let surroundings = [(End::Start, start), (End::Goal, goal)]
-            .map(|(end, p)| (end, self.reachable_obstacles(p)));
-        let [(_, (start_open, _)), (_, (goal_open, _))] = &surroundings;
-        // If both are shut in, the start is named; if the boundary makes both look shut in,
-        // the one with fewer obstacles around it.
-        let fewer = surroundings[1].1 .1.len() < surroundings[0].1 .1.len();
-        let goal_is_enclosed = (*start_open && !goal_open) || (!start_open && !goal_open && fewer);
-        let [start, goal] = surroundings;
-        let (enclosed, (_, by)) = if goal_is_enclosed { goal } else { start };
-        let by = by
-            .iter()
-            .map(|i| self.world.obstacle_id(*i).to_owned())
-            .collect();
-        RouteError::NoPath { enclosed, by }
-    }
-
-    /// The obstacles that a path from `p` can come to, and whether it can come out of all
-    /// of them (to the hull of everything).
-    fn reachable_obstacles(&self, p: &Point2<f64>) -> (bool, Vec<u32>) {
-        let vertices = self.world.arrangement().vertices();
-        let mut seen_vertices = vec![false; vertices.len()];
-        let mut queue = vec![*p];
-        let mut next = 0;
-        while let Some(q) = queue.get(next).copied() {
-            next += 1;
-            look_around(&self.world, &q, |v| {
-                let seen = &mut seen_vertices[v as usize];
-                if !*seen {
-                    *seen = true;
-                    if vertices[v as usize].corner.is_some() {
-                        queue.push(vertices[v as usize].point);
-                    }
-                }
-            });
-        }
-        let all: Vec<Point2<f64>> = vertices.iter().map(|v| v.point).collect();
-        let hull = convex_hull(&all);
-        let reached = || {
-            vertices
-                .iter()
-                .zip(&seen_vertices)
-                .filter(|(_, seen)| **seen)
-                .map(|(v, _)| v)
-        };
-        let open = self.world.boundary().is_none() && reached().any(|v| hull.contains(&v.point));
-        let mut obstacles: Vec<u32> = reached()
-            .flat_map(|v| v.obstacles.iter().copied())
-            .collect();
-        obstacles.sort_unstable();
-        obstacles.dedup();
-        (open, obstacles)
-    }
-}
-
-/// Sweeps around any free point.
-fn look_around(world: &PlanarWorld, p: &Point2<f64>, found: impl FnMut(u32)) {
-    let sectors = world.sectors_at(p);
-    let ignored = world.displaced_edges(p);
-    let view = View {
-        point: *p,
-        sectors: &sectors,
-        corner: None,
-        ignored: &ignored,
-        upper_half: false,
-    };
-    Sweeper::new(world).visible(&view, found);
 }
 
 /// All pairs `[i, j]` that see each other, sorted, `i < j`.
@@ -264,94 +212,6 @@ fn sweep_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
     }
     edges.sort_unstable();
     edges
-}
-
-/// A free end of a path: where it was asked for and where the search begins.
-pub(crate) struct FreeEnd {
-    pub asked: Point2<f64>,
-    pub free: Point2<f64>,
-}
-
-/// Looks at an end of a path: free, movable to free space within the tolerance, or refused.
-pub(crate) fn free_end(
-    world: &PlanarWorld,
-    end: End,
-    p: &Point2<f64>,
-) -> Result<FreeEnd, RouteError> {
-    let location = world.locate(p);
-    let snap = world.options().snap_tolerance;
-    if location.is_free() {
-        let p = flush_tiny_point(p);
-        return Ok(FreeEnd { asked: p, free: p });
-    }
-    if location != Location::Invalid && snap > 0.0 {
-        if let Some(free) = world
-            .nearest_free_point(p)
-            .filter(|q| (q - p).norm() <= snap)
-        {
-            return Ok(FreeEnd { asked: *p, free });
-        }
-    }
-    Err(match location {
-        Location::Inside { obstacles, depth } => RouteError::InObstacle {
-            end,
-            obstacles,
-            depth,
-        },
-        Location::TooClose {
-            obstacles,
-            distance,
-            clearance,
-        } => RouteError::TooClose {
-            end,
-            obstacles,
-            distance,
-            clearance,
-        },
-        Location::OutsideBoundary { depth } => RouteError::OutsideBoundary { end, depth },
-        Location::Invalid | Location::Free | Location::OnBoundary { .. } => {
-            RouteError::InvalidPoint {
-                end,
-                x: p.x,
-                y: p.y,
-            }
-        }
-    })
-}
-
-/// Puts a route together from free ends and what lies between them.
-pub(crate) fn assemble(
-    start: &FreeEnd,
-    goal: &FreeEnd,
-    between: impl Iterator<Item = (Point2<f64>, Option<String>)>,
-    expanded: usize,
-) -> Route {
-    let ends = |p: Point2<f64>| (p, None);
-    let all = [start.asked, start.free]
-        .map(ends)
-        .into_iter()
-        .chain(between)
-        .chain([goal.free, goal.asked].map(ends));
-    let mut points: Vec<Point2<f64>> = Vec::new();
-    let mut obstacles: Vec<Option<String>> = Vec::new();
-    for (point, obstacle) in all {
-        if points.last() == Some(&point) {
-            // A path that starts or ends in a corner.
-            if let Some(last) = obstacles.last_mut() {
-                *last = last.take().or(obstacle);
-            }
-        } else {
-            points.push(point);
-            obstacles.push(obstacle);
-        }
-    }
-    let length = points.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
-    Route {
-        points,
-        obstacles,
-        length,
-        expanded,
-    }
 }
 
 impl Roadmap for VisibilityGraph {
@@ -382,24 +242,13 @@ impl Roadmap for VisibilityGraph {
         let start = free_end(&self.world, End::Start, start)?;
         let goal = free_end(&self.world, End::Goal, goal)?;
         if start.asked == goal.asked {
-            return Ok(Route {
-                points: vec![start.asked],
-                obstacles: vec![None],
-                length: 0.0,
-                expanded: 0,
-            });
+            return Ok(Route::point(start.asked));
         }
-        let found = self
-            .search(&start.free, &goal.free)
-            .ok_or_else(|| self.no_path(&start.free, &goal.free))?;
-        let vertices = self.world.arrangement().vertices();
+        let (nodes, found) = self.search(&start.free, &goal.free);
+        let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
         let between = found.nodes.iter().map(|&i| {
-            let vertex = &vertices[self.nodes.vertices[i as usize] as usize];
-            let id = vertex
-                .obstacles
-                .first()
-                .map(|o| self.world.obstacle_id(*o).to_owned());
-            (vertex.point, id)
+            let id = self.world.obstacle_id(nodes.obstacles[i as usize]);
+            (nodes.points[i as usize], Some(id.to_owned()))
         });
         Ok(assemble(&start, &goal, between, found.expanded))
     }

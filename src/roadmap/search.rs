@@ -125,14 +125,13 @@ impl Ord for Entry {
 
 /// Searches from a start that reaches the nodes `from` to a goal that is reached from the
 /// nodes `to` (each with the distance). `remaining` is the straight distance from a node to
-/// the goal; `forbidden` edges (both ways) are left out.
+/// the goal.
 pub fn shortest(
     graph: &Adjacency,
     search: Search,
     from: &[(u32, f64)],
     to: &[(u32, f64)],
     remaining: impl Fn(u32) -> f64,
-    forbidden: impl Fn(u32, u32) -> bool,
 ) -> Option<Found> {
     let count = graph.node_count();
     let goal = count as u32;
@@ -181,7 +180,7 @@ pub fn shortest(
         let last = std::iter::once((goal, to_goal[node as usize])).filter(|l| l.1.is_finite());
         for (next, weight) in graph.neighbours(node).chain(last) {
             let reached = reached + weight;
-            if reached < best[next as usize] && (next == goal || !forbidden(node, next)) {
+            if reached < best[next as usize] {
                 best[next as usize] = reached;
                 came_from[next as usize] = node;
                 heap.push(Entry {

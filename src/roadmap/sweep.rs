@@ -91,6 +91,7 @@ pub struct View<'a> {
 /// Sweeps over one arrangement, keeping its buffers.
 #[derive(Debug)]
 pub struct Sweeper<'a> {
+    world: &'a PlanarWorld,
     arrangement: &'a Arrangement,
     contact: Contact,
     /// Edges at every vertex, flat.
@@ -104,7 +105,7 @@ impl<'a> Sweeper<'a> {
     pub fn new(world: &'a PlanarWorld) -> Self {
         let arrangement = world.arrangement();
         let mut start = vec![0u32; arrangement.vertices().len() + 1];
-        for end in arrangement.edges().iter().flatten() {
+        for end in arrangement.edges().iter().flat_map(|e| &e.ends) {
             start[*end as usize + 1] += 1;
         }
         for k in 1..start.len() {
@@ -113,13 +114,14 @@ impl<'a> Sweeper<'a> {
         let mut fill = start.clone();
         let mut incident = vec![0; arrangement.edges().len() * 2];
         for (i, edge) in arrangement.edges().iter().enumerate() {
-            for end in edge {
+            for end in &edge.ends {
                 incident[fill[*end as usize] as usize] = i as u32;
                 fill[*end as usize] += 1;
             }
         }
         let contact = world.options().contact;
         Sweeper {
+            world,
             arrangement,
             contact,
             start,
@@ -170,7 +172,7 @@ impl<'a> Sweeper<'a> {
         let p = view.point;
         let mut status = BTreeSet::new();
         for (i, edge) in self.arrangement.edges().iter().enumerate() {
-            let [mut a, mut b] = edge.map(|v| vertices[v as usize].point);
+            let [mut a, mut b] = edge.ends.map(|v| vertices[v as usize].point);
             if a.y > b.y {
                 std::mem::swap(&mut a, &mut b);
             }
@@ -191,7 +193,7 @@ impl<'a> Sweeper<'a> {
         let at = vertices[v as usize].point;
         let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
         for &id in &self.incident[range] {
-            let [from, to] = self.arrangement.edges()[id as usize];
+            let [from, to] = self.arrangement.edges()[id as usize].ends;
             let other = vertices[if from == v { to } else { from } as usize].point;
             if orient2d(&view.point, &at, &other) == side && !view.ignored.contains(&id) {
                 let (a, b) = if side == Orientation::Left {
@@ -202,6 +204,17 @@ impl<'a> Sweeper<'a> {
                 f(StatusEdge { a, b, id });
             }
         }
+    }
+
+    /// What surrounds vertex `v` by the edges as they were given, if one of those that were
+    /// split at rounded points runs through the centre.
+    fn exact_sectors(&self, view: &View<'_>, v: u32) -> Option<Vec<Sector>> {
+        let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
+        let displaced = !view.ignored.is_empty()
+            && self.incident[range]
+                .iter()
+                .any(|e| view.ignored.contains(e));
+        displaced.then(|| self.world.sectors_at(&self.arrangement.point(v)))
     }
 
     /// Goes along one direction: `group` are the vertices there, nearest first, `nearest` the
@@ -225,8 +238,10 @@ impl<'a> Sweeper<'a> {
         for (k, &v) in group.iter().enumerate() {
             let vertex = &vertices[v as usize];
             let q = &vertex.point;
+            let exact = self.exact_sectors(view, v);
+            let sectors = exact.as_deref().unwrap_or(&vertex.sectors);
             let hidden = nearest.is_some_and(|e| orient2d(&e.a, &e.b, q) == Orientation::Right);
-            if hidden || enters(q, &vertex.sectors, p) {
+            if hidden || enters(q, sectors, p) {
                 return;
             }
             if vertex.corner.is_none_or(|c| c.admits(q, p)) {
@@ -234,7 +249,7 @@ impl<'a> Sweeper<'a> {
             }
             if let Some(next) = group.get(k + 1) {
                 let ahead = &vertices[*next as usize].point;
-                if !passes(q, &vertex.sectors, self.contact, p, ahead) {
+                if !passes(q, sectors, self.contact, p, ahead) {
                     return;
                 }
             }

@@ -15,6 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# Our own arms: base and tip.
+OWN_ARMS = {
+    "planar_3r": ("base_link", "tool0"),
+    "six_axis": ("base_link", "tool0"),
+    "seven_axis": ("panda_link0", "panda_hand_tcp"),
+}
 
 
 def _claim_domain():
@@ -43,6 +49,7 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
 os.environ.pop("ROS_STATIC_PEERS", None)
 
+from arm import Arm  # noqa: E402
 from harness import Client, NodeProcess  # noqa: E402
 
 
@@ -65,51 +72,79 @@ def _middleware():
     rclpy.shutdown()
 
 
+class Starter:
+    """Starts nodes for a test or a module and ends them afterwards."""
+
+    def __init__(self, client):
+        self.client = client
+        self._started = []
+
+    def node(self, parameters=None, *, ready_service="solve_ik", timeout=30.0, **options):
+        """Start the node with the given parameters and wait until its services are there."""
+        process = self.process(parameters, **options)
+        process.wait_until_ready(self.client, ready_service, timeout)
+        return process
+
+    def process(self, parameters=None, **options):
+        """Start the node and wait for nothing."""
+        process = NodeProcess(node_program(), parameters or {}, **options)
+        self._started.append(process)
+        return process
+
+    def arm(self, description, parameters=None, **options):
+        """Start the node on one of our own arms, or on the Path of a URDF (then with base_link and tip_link)."""
+        parameters = dict(parameters or {})
+        if isinstance(description, Path):
+            file, base, tip = description, parameters["base_link"], parameters["tip_link"]
+        else:
+            file = ROOT / "urdf" / f"{description}.urdf"
+            base, tip = OWN_ARMS[description]
+        process = self.node({"urdf_file": str(file), **parameters}, **options)
+        return Arm(process, self.client, file.read_text(), base, tip)
+
+    def finish(self):
+        """End every node with SIGINT; each must end well."""
+        problems = []
+        for process in self._started:
+            try:
+                process.stop(accept_ended=True)
+            except AssertionError as problem:
+                problems.append(str(problem))
+            # Shown by pytest when the test has failed.
+            print(f"--- log of {process.full_name} ---\n{process.log()}")
+            process.clean_up()
+        assert not problems, "\n".join(problems)
+
+
+@contextlib.contextmanager
+def _starter():
+    with contextlib.closing(Client()) as client:
+        starter = Starter(client)
+        try:
+            yield starter
+        finally:
+            starter.finish()
+
+
+@pytest.fixture
+def starter():
+    """Nodes that live as long as one test."""
+    with _starter() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def module_starter():
+    """Nodes that live as long as the tests of one file."""
+    with _starter() as one:
+        yield one
+
+
 @pytest.fixture
 def client():
     """A ROS node of the test's own; spun only while the test waits for something."""
     with contextlib.closing(Client()) as helper:
         yield helper
-
-
-@pytest.fixture
-def start_node(client):
-    """Function that starts the node with the given parameters and waits until its services are there.
-
-    After the test every node that was started is ended with SIGINT and must have ended well; its log is shown when
-    the test failed.
-    """
-    started = []
-
-    def start(parameters=None, *, name="arm_planner", namespace="", ready_service="solve_ik", timeout=30.0):
-        process = NodeProcess(node_program(), parameters or {}, name=name, namespace=namespace)
-        started.append(process)
-        process.wait_until_ready(client, ready_service, timeout)
-        return process
-
-    yield start
-    problems = []
-    for process in started:
-        try:
-            process.stop()
-        except AssertionError as problem:
-            problems.append(str(problem))
-        # Shown by pytest when the test has failed.
-        print(f"--- log of {process.full_name} ---\n{process.log()}")
-        process.clean_up()
-    assert not problems, "\n".join(problems)
-
-
-@pytest.fixture
-def arm(start_node):
-    """Function that starts the node on one of our own arms: arm("six_axis", {...})."""
-
-    def start(description, parameters=None, **options):
-        merged = {"urdf_file": str(ROOT / "urdf" / f"{description}.urdf")}
-        merged.update(parameters or {})
-        return start_node(merged, **options)
-
-    return start
 
 
 @pytest.fixture(scope="session")

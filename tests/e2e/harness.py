@@ -87,9 +87,14 @@ class NodeProcess:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the node still runs after {timeout} s:\n{self.log()}") from None
 
-    def stop(self, with_signal=signal.SIGINT, timeout=10.0):
-        """End the node by a signal and check that it ended well; does nothing when it has been ended before."""
-        if self.alive():
+    def stop(self, with_signal=signal.SIGINT, timeout=10.0, accept_ended=False):
+        """End the node by a signal and check that it ended well, and that nothing in it has panicked.
+
+        A node that has ended by itself is an error, unless that is accepted.
+        """
+        if not self.alive():
+            assert accept_ended, f"the node has ended by itself with {self.process.returncode}:\n{self.log()}"
+        else:
             self.process.send_signal(with_signal)
             try:
                 self.process.wait(timeout)
