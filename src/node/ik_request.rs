@@ -82,7 +82,6 @@ pub fn joint_values(
             .iter()
             .map(|warning| warning.to_string().replace("the seed", what)),
     );
-<<<<<<< HEAD
     Ok(values)
 }
 
@@ -112,8 +111,6 @@ pub fn start_values(
         said.into_iter()
             .filter(|note| !note.contains("outside its limits")),
     );
-=======
->>>>>>> ik
     Ok(values)
 }
 

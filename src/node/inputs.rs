@@ -55,19 +55,8 @@ pub struct Inputs {
 
 type Refused = (String, r2r::Error);
 
-<<<<<<< HEAD
 /// Empties one stream of r2r into its channel.
 type Pump = Box<dyn FnMut() + Send>;
-=======
-fn boxed<T: 'static>(
-    topic: &str,
-    stream: r2r::Result<impl Stream<Item = T> + Send + 'static>,
-) -> Result<BoxStream<'static, T>, Refused> {
-    stream
-        .map(StreamExt::boxed)
-        .map_err(|error| (topic.to_owned(), error))
-}
->>>>>>> ik
 
 /// Creates subscriptions and services, and empties their streams.
 #[derive(Default)]

@@ -126,22 +126,14 @@ impl Robot {
     pub fn new(text: &str, origin: &str, parameters: &Parameters) -> Result<Robot, SourceError> {
         let model = RobotModel::from_urdf(text).map_err(|error| SourceError::Model {
             origin: origin.to_owned(),
-<<<<<<< HEAD
             error: Box::new(error),
-=======
-            error,
->>>>>>> ik
         })?;
         let soft_limits = parameters.use_soft_limits;
         let chain = model
             .chain(&parameters.base_link, &parameters.tip_link, soft_limits)
             .map_err(|error| SourceError::Chain {
                 origin: origin.to_owned(),
-<<<<<<< HEAD
                 error: Box::new(error),
-=======
-                error,
->>>>>>> ik
             })?;
         parameters.check_lengths(&chain)?;
         let controller_joints = controller_joints(parameters, &model, &chain)?;

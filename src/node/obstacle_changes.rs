@@ -37,16 +37,10 @@ pub async fn apply(shared: Arc<Shared>, mut changes: UnboundedReceiver<Change>) 
                     request,
                     std_srvs::srv::Trigger::Response {
                         success: true,
-<<<<<<< HEAD
                         message,
                     },
                 )
                 .await;
-=======
-                        message: text(message),
-                    },
-                );
->>>>>>> ik
                 continue;
             }
             Change::Array(message) => {

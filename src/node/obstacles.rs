@@ -216,11 +216,7 @@ impl ObstacleSet {
         frames: &Frames<'_>,
         options: &PolygonOptions,
     ) -> Option<&str> {
-<<<<<<< HEAD
         let parts = placed(other, frames, options).ok()?.parts;
-=======
-        let (parts, _) = placed(other, frames, options).ok()?;
->>>>>>> ik
         let found = self.by_id.iter().find(|(_, known)| {
             known.len() == parts.len()
                 && known.iter().zip(&parts).all(|(a, b)| {
@@ -247,11 +243,7 @@ impl ObstacleSet {
         } else {
             self.clone()
         };
-<<<<<<< HEAD
         let (mut errors, mut notes, mut repaired) = (Vec::new(), Vec::new(), false);
-=======
-        let (mut errors, mut notes) = (Vec::new(), Vec::new());
->>>>>>> ik
         for (index, change) in changes.iter().enumerate() {
             let id = &change.id;
             if id.is_empty() {
@@ -320,11 +312,7 @@ fn placed(
         .resolve(&sent.frame)
         .map_err(|error| ObstacleError::Frame {
             id: id.clone(),
-<<<<<<< HEAD
             error: Box::new(error),
-=======
-            error,
->>>>>>> ik
         })?;
     let (angle, upside_down) = tilt(&frame.pose);
     if angle > TILT_TOLERANCE {
@@ -357,7 +345,6 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
-<<<<<<< HEAD
     let repaired =
         Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
             id: id.clone(),
@@ -371,31 +358,12 @@ fn placed(
         .map(Repair::to_string);
     let before = notes.len();
     notes.extend(repairs);
-=======
-    let repaired = Polygon::new(id, &corners, options).map_err(|error| ObstacleError::Polygon {
-        id: id.clone(),
-        error,
-    })?;
-    let mut notes: Vec<String> = frame.note.into_iter().collect();
-    notes.extend(
-        repaired
-            .repairs
-            .iter()
-            .filter(|repair| matters(repair))
-            .map(Repair::to_string),
-    );
-    let notes = notes
-        .into_iter()
-        .map(|note| format!("obstacle \"{id}\": {note}"))
-        .collect();
->>>>>>> ik
     let obstacle = |polygon| Obstacle {
         id: id.clone(),
         polygon,
         min_height,
         max_height,
     };
-<<<<<<< HEAD
     Ok(Placed {
         repaired: notes.len() > before,
         notes: notes
@@ -404,9 +372,6 @@ fn placed(
             .collect(),
         parts: repaired.polygons.into_iter().map(obstacle).collect(),
     })
-=======
-    Ok((repaired.polygons.into_iter().map(obstacle).collect(), notes))
->>>>>>> ik
 }
 
 /// Whether a repair changes what a user would see.

@@ -80,14 +80,11 @@ impl Outputs {
             trajectory: out(node, &parameters.controller_topic, QosProfile::default())?,
             tip_path: out(node, "~/tip_path", latched().keep_last(1))?,
             markers: out(node, "~/markers", latched().keep_last(1))?,
-<<<<<<< HEAD
             parameter_events: out(
                 node,
                 "/parameter_events",
                 QosProfile::default().keep_last(1000),
             )?,
-=======
->>>>>>> ik
             mock_joint_states: if mock {
                 Some(out(node, "joint_states", latched())?)
             } else {

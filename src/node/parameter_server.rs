@@ -24,7 +24,6 @@ use crate::model::Chain;
 /// Belongs to every node; read when the node starts.
 const SIM_TIME: &str = "use_sim_time";
 
-<<<<<<< HEAD
 /// A request of one of the services.
 enum Asked {
     Describe(ServiceRequest<DescribeParameters::Service>),
@@ -70,22 +69,6 @@ impl ParameterServices {
     pub async fn serve(mut self, shared: Arc<Shared>) {
         while let Some(asked) = self.0.next().await {
             answer(&shared, asked);
-=======
-/// r2r puts the name before the reason, so the reason must not begin with it.
-fn refusal(error: &ParameterError) -> r2r::Error {
-    match error {
-        ParameterError::Unknown { name, hint } => r2r::Error::InvalidParameterName {
-            name: format!("{name}{hint}"),
-        },
-        other => {
-            let (name, reason) = match other {
-                ParameterError::WrongType { name, .. }
-                | ParameterError::NotAllowed { name, .. }
-                | ParameterError::ReadOnly { name }
-                | ParameterError::Unknown { name, .. } => (name.clone(), other.to_string()),
-            };
-            r2r::Error::ParameterValueConv { name, msg: reason }
->>>>>>> ik
         }
     }
 }
@@ -205,23 +188,9 @@ fn changed(
             continue;
         }
         let known: &Declared = declared(name).ok_or_else(|| unknown(name))?;
-<<<<<<< HEAD
         let value = checked(known.name, known.kind, &value)?;
         if new.get(known.name) == Some(&value) {
             continue;
-=======
-        let value = checked(known.name, known.kind, value)?;
-        let mut values = shared
-            .values
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let before = values.insert(known.name, value.clone());
-        if !known.runtime && before.as_ref() != Some(&value) {
-            return Err(ParameterError::ReadOnly {
-                name: name.to_owned(),
-            });
->>>>>>> ik
         }
         if !known.runtime {
             return Err(ParameterError::ReadOnly { name: name.clone() });
@@ -410,7 +379,6 @@ mod tests {
     #[test]
     fn values_survive_the_way_through_a_message() {
         for known in DECLARED {
-<<<<<<< HEAD
             let value = known.kind.default_value();
             assert_eq!(value_from(&message_from(&value)), value, "{}", known.name);
         }
@@ -469,53 +437,5 @@ mod tests {
             (descriptor("nope").type_, descriptor("use_sim_time").type_),
             (0, 1)
         );
-=======
-            let value = values
-                .get(known.name)
-                .cloned()
-                .unwrap_or(ParameterValue::NotSet);
-            let parameter = Parameter {
-                value,
-                description: known.description,
-            };
-            parameters.insert(known.name.to_owned(), parameter);
-        }
-        parameters
-            .entry("use_sim_time".to_owned())
-            .or_insert(Parameter::new(ParameterValue::Bool(false)));
-        Ok(())
-    }
-
-    fn get_parameter(&mut self, name: &str) -> r2r::Result<ParameterValue> {
-        let shared = self.shared()?;
-        let values = shared.values.lock().unwrap_or_else(PoisonError::into_inner);
-        values
-            .get(name)
-            .cloned()
-            .ok_or_else(|| refusal(&unknown(name)))
-    }
-
-    fn set_parameter(&mut self, name: &str, value: &ParameterValue) -> r2r::Result<()> {
-        let shared = self.shared()?;
-        match Self::changed(&shared, name, value) {
-            Ok((values, parameters)) => {
-                *shared.values.lock().unwrap_or_else(PoisonError::into_inner) = values;
-                shared.parameters.set(parameters);
-                tracing::info!("parameter {name} was changed");
-                Ok(())
-            }
-            Err(error) => {
-                tracing::warn!("{error}");
-                Err(refusal(&error))
-            }
-        }
-    }
-
-    fn check_parameter(&self, name: &str, value: &ParameterValue) -> r2r::Result<()> {
-        let shared = self.shared()?;
-        Self::changed(&shared, name, value)
-            .map(|_| ())
-            .map_err(|error| refusal(&error))
->>>>>>> ik
     }
 }

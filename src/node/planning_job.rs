@@ -163,7 +163,6 @@ pub fn plan_order(
         return Err(super::mover::preempted().into());
     }
     let plan = result?;
-<<<<<<< HEAD
     let mut notes: Vec<String> = notes
         .into_iter()
         .chain(plan.path.notes.iter().cloned())
@@ -177,12 +176,6 @@ pub fn plan_order(
                 .and_then(|checker| checker.meets_on_the_way(&plan.trajectory)),
         );
     }
-=======
-    let notes = notes
-        .into_iter()
-        .chain(plan.path.notes.iter().cloned())
-        .collect();
->>>>>>> ik
     Ok(Planned {
         plan,
         limits,

@@ -95,19 +95,10 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
     let mut node = create_node()?;
     let given: HashMap<String, ParameterValue> = {
         let given = node.params.lock().unwrap_or_else(PoisonError::into_inner);
-<<<<<<< HEAD
         given
             .iter()
             .map(|(name, one)| (name.clone(), one.value.clone()))
             .collect()
-=======
-        from_overrides(
-            &given
-                .iter()
-                .map(|(name, one)| (name.clone(), one.value.clone()))
-                .collect(),
-        )?
->>>>>>> ik
     };
     let (values, foreign) = from_overrides(&given)?;
     let sim_time = simulated_time(&given)?;
@@ -124,20 +115,12 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
     let mut pumps = Pumps::default();
     let refused = |(name, error)| NodeError::Refused { name, error };
     let outputs = Outputs::create(&mut node, &parameters).map_err(refused)?;
-<<<<<<< HEAD
     let inputs = Inputs::create(&mut node, &mut pumps, &parameters, source == Source::Topic)
         .map_err(refused)?;
     let topic = absolute(&node, "joint_states");
     let clock = node.get_ros_clock();
     let shared = Arc::new(Shared::new(
         (node.fully_qualified_name()?, sim_time),
-=======
-    let inputs =
-        Inputs::create(&mut node, &parameters, source == Source::Topic).map_err(refused)?;
-    let topic = absolute(&node, "joint_states");
-    let clock = node.get_ros_clock();
-    let shared = Arc::new(Shared::new(
->>>>>>> ik
         parameters,
         values,
         &topic,
@@ -231,10 +214,7 @@ impl Spinning {
             .spawn(move || {
                 while !stopping.load(Ordering::Relaxed) {
                     node.spin_once(SPIN);
-<<<<<<< HEAD
                     pumps.empty();
-=======
->>>>>>> ik
                 }
                 drop(node);
                 // If this thread panics the sender is dropped, which is told apart.

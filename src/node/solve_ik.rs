@@ -85,7 +85,6 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         .map_err(|failure| failure.of("target"))?;
     let posture = posture(view, &chain, &request.preferred_posture, &mut notes)?;
     let seed = joint_values("the seed", view, &chain, &request.seed, &mut notes)?;
-<<<<<<< HEAD
     let checker = if request.avoid_collisions {
         let obstacles = view.obstacles.list();
         let checker = Checker::new(view, &chain, obstacles, &mut notes);
@@ -93,8 +92,6 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
     } else {
         None
     };
-=======
->>>>>>> ik
     Ok(Question {
         chain,
         target,
@@ -103,10 +100,7 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
         tolerances,
         timeout,
         solver,
-<<<<<<< HEAD
         checker,
-=======
->>>>>>> ik
         notes,
     })
 }
@@ -126,10 +120,7 @@ fn answer(
         tolerances,
         timeout,
         solver,
-<<<<<<< HEAD
         checker,
-=======
->>>>>>> ik
         notes,
     } = question;
     // Budgets by a steady clock: simulated time may stand still.
@@ -145,12 +136,9 @@ fn answer(
         tolerances,
         posture: Some(posture),
         max_solutions: wanted,
-<<<<<<< HEAD
         accept: checker
             .as_ref()
             .map(|_| &is_free as &(dyn Fn(&[f64]) -> bool + Sync)),
-=======
->>>>>>> ik
         ..from_parameters(
             &view.parameters,
             &view.robot.chain,

@@ -51,11 +51,7 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
         "goals",
         goals::goals(share(), inputs.goal_pose, inputs.goal_poses),
     );
-<<<<<<< HEAD
     tasks.spawn("plan_path", plan_path::plan_path(share(), inputs.plan_path));
-=======
-    tasks.spawn("plan_path", goals::plan_path(share(), inputs.plan_path));
->>>>>>> ik
     tasks.spawn("stop", goals::stop(share(), inputs.stop));
     tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
     tasks.spawn("markers", markers::publish(share()));

@@ -11,7 +11,8 @@
 
 use nalgebra::{Point2, Rotation2, UnitQuaternion, Vector2, Vector3};
 
-use crate::kinematics::Pose;
+use crate::ik::{Goal, Tolerances};
+use crate::kinematics::{residual, Pose};
 
 /// Fillets smaller than this \[m\] are no fillets: the arm stops at the corner.
 const SMALLEST_FILLET: f64 = 1e-6;
@@ -204,6 +205,14 @@ impl TipPath {
         // curve of constant slope.
         self.planar_length()
             .hypot(self.goal.translation.z - self.start.translation.z)
+    }
+
+    /// Whether the goal is where the path starts, up to the tolerances.
+    pub fn is_done(&self, tolerances: &Tolerances, goal: Goal) -> bool {
+        let off = residual(&self.goal, &self.start);
+        off.position <= tolerances.position
+            && (goal == Goal::Position || off.orientation <= tolerances.orientation)
+            && self.planar_length() <= tolerances.position
     }
 
     /// Largest and smallest height of the tip \[m\].
