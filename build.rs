@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(has_tf2_msgs)");
+    println!("cargo::rustc-check-cfg=cfg(has_tf2_msgs, has_rosgraph_msgs)");
     if env::var_os("CARGO_FEATURE_ROS").is_none() {
         return;
     }
@@ -24,6 +24,9 @@ fn main() {
     }
     // TF is a convenience: without its messages the node builds and treats frames other than
     // the robot's links as unknown.
+    if is_available("rosgraph_msgs") {
+        println!("cargo::rustc-cfg=has_rosgraph_msgs");
+    }
     if is_available("tf2_msgs") {
         println!("cargo::rustc-cfg=has_tf2_msgs");
     }

@@ -35,12 +35,12 @@ fn log_level(all: impl Iterator<Item = String>) -> &'static str {
     let given = all
         .windows(2)
         .filter(|pair| matches!(pair, [flag, _] if flag == "--log-level"));
-    let levels = given.filter_map(|pair| match pair.last()?.split_once(":=") {
+    let mut levels = given.filter_map(|pair| match pair.last()?.split_once(":=") {
         Some(("arm_planner", level)) => Some(level.to_lowercase()),
         Some(_) => None,
         None => pair.last().map(|level| level.to_lowercase()),
     });
-    match levels.last().as_deref() {
+    match levels.next_back().as_deref() {
         Some("debug") => "debug",
         Some("warn") => "warn",
         Some("error" | "fatal") => "error",

@@ -27,7 +27,7 @@ pub struct Inflate {
     #[arg(long)]
     scene: PathBuf,
     /// How far to inflate. [m]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     radius: f64,
     /// Shape of convex corners.
     #[arg(long, value_enum, default_value = "round")]

@@ -12,7 +12,7 @@ use super::svg::{Mark, Picture, Style};
 use super::CliError;
 use crate::planar::polygon::ring_edges;
 use crate::planar::{PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, Roadmap, Route, RouteError};
+use crate::roadmap::{build_roadmap, shorten, Roadmap, Route, RouteError};
 
 /// Finds the shortest path of a point among the obstacles of a scene.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub struct Path {
     #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
     goal: Option<Point2<f64>>,
     /// Distance to keep from obstacles and boundary. [m]
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// Road map; an unknown name lists the choices.
     #[arg(long, default_value = "visibility_graph")]
@@ -41,6 +41,9 @@ pub struct Path {
     /// Move start and goal to the nearest free points if they are not free.
     #[arg(long)]
     nearest_free: bool,
+    /// Pull the path taut (for road maps that do not give the shortest one).
+    #[arg(long)]
+    shorten: bool,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -88,7 +91,10 @@ impl Path {
                 .flatten();
             free.unwrap_or(p)
         });
-        let answer = roadmap.shortest_path(&ends[0], &ends[1]);
+        let mut answer = roadmap.shortest_path(&ends[0], &ends[1]);
+        if let (true, Ok(route)) = (self.shorten, &mut answer) {
+            *route = shorten(roadmap.world(), route);
+        }
         if let Some(svg) = &self.svg {
             let picture = draw(roadmap.as_ref(), &[start, goal], &answer);
             write_file(svg, &picture.to_svg())?;
@@ -167,6 +173,7 @@ const OBSTACLE: Style = Style::filled("#b9c2cc", "#5d6b7a", 1.2);
 const INFLATED: Style = Style::filled("#f6dfc0", "#d98a1f", 1.2);
 const WALL: Style = Style::line("#5d6b7a", 2.5);
 const EDGE: Style = Style::line("#7fb3e6", 0.7).opacity(0.55);
+const CELL: Style = Style::line("#b79ad1", 0.8).opacity(0.7);
 const STRAIGHT: Style = Style::line("#c0392b", 1.2).dashed("2 5");
 const PATH: Style = Style::line("#1b7f3b", 3.2);
 const START: Style = Style::filled("#1b7f3b", "#ffffff", 1.5);
@@ -185,7 +192,8 @@ pub fn draw(
 ) -> Picture {
     let world = roadmap.world();
     let title = match answer {
-        Ok(route) => format!("Shortest path: {:.4} m", route.length),
+        Ok(route) if roadmap.cells().is_empty() => format!("Shortest path: {:.4} m", route.length),
+        Ok(route) => format!("Path by {}: {:.4} m", roadmap.name(), route.length),
         Err(_) => "No path".to_owned(),
     };
     let mut picture = Picture::new(title, "x, y [m]");
@@ -213,6 +221,13 @@ pub fn draw(
     if let Some(boundary) = world.boundary() {
         picture.rings(boundary.rings().map(<[_]>::to_vec).collect(), &BOUNDARY);
         picture.legend(&BOUNDARY, "boundary");
+    }
+    let cells = roadmap.cells();
+    if !cells.is_empty() {
+        picture.legend(&CELL, format!("trapezoids ({})", cells.len()));
+    }
+    for cell in cells {
+        picture.rings(vec![cell.to_vec()], &CELL);
     }
     let edges = roadmap.edge_list();
     let every = edges.len().div_ceil(MOST_EDGES).max(1);

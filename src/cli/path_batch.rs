@@ -27,7 +27,7 @@ pub struct PathBatch {
     #[arg(long, value_enum, default_value = "blocked")]
     contact: ContactArgument,
     /// Distance to keep from obstacles and boundary. [m]
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// What to do with polygons that cross themselves.
     #[arg(long, value_enum, default_value = "refuse")]

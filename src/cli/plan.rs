@@ -33,7 +33,12 @@ pub(super) struct PlanOptions {
     #[arg(long, value_name = "POSE", required = true, allow_hyphen_values = true)]
     goal: Vec<Numbers>,
     /// Distance that the tip keeps from obstacles [m].
-    #[arg(long, value_name = "METRES", default_value_t = 0.03)]
+    #[arg(
+        long,
+        value_name = "METRES",
+        default_value_t = 0.03,
+        allow_negative_numbers = true
+    )]
     clearance: f64,
     /// Road map.
     #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
@@ -45,22 +50,52 @@ pub(super) struct PlanOptions {
     #[arg(long, value_name = "NAME", default_value = "")]
     solver: String,
     /// Fraction of the velocity limits, above 0 and at most 1.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     velocity_scaling: f64,
     /// Fraction of the acceleration limits, above 0 and at most 1.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     acceleration_scaling: f64,
     /// Velocity limit of joints whose description has none [rad/s, m/s].
-    #[arg(long, value_name = "VALUE", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "VALUE",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     default_max_velocity: f64,
     /// Acceleration limit of all joints [rad/s², m/s²].
-    #[arg(long, value_name = "VALUE", default_value_t = 3.0)]
+    #[arg(
+        long,
+        value_name = "VALUE",
+        default_value_t = 3.0,
+        allow_negative_numbers = true
+    )]
     max_acceleration: f64,
     /// Time between two points of the trajectory [s].
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.02)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 0.02,
+        allow_negative_numbers = true
+    )]
     sample_period: f64,
     /// Give up after this time [s].
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10.0,
+        allow_negative_numbers = true
+    )]
     timeout: f64,
     /// Draw the plan view and the joint curves.
     #[arg(long, value_name = "FILE")]
@@ -108,7 +143,7 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
         .unwrap_or_default();
     let goals = goals(options, &chain, &start)?;
     let settings = settings(options, &chain)?;
-    if !(options.timeout > 0.0) {
+    if options.timeout.is_nan() || options.timeout <= 0.0 {
         return Err(CliError::BadInput(format!(
             "--timeout must be above zero, not {}",
             options.timeout

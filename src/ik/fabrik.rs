@@ -9,6 +9,8 @@
 //! limits, and the forward pass's joint values are the answer: nothing has to be turned back
 //! from points afterwards. Joints whose axes meet in a point act together as a ball joint,
 //! since each aims at the first point off its own axis.
+//!
+//! Longer than other files because its tests look inside the passes.
 
 use nalgebra::{Isometry3, Point3, Unit, UnitQuaternion, Vector3};
 

@@ -11,12 +11,13 @@
 //! | `jacobian_transpose` | steepest descent with the optimal step length |
 //! | `ccd`, `fabrik`, `one_joint` | one joint at a time by its analytic minimum |
 //! | `posture` | the pull towards a preferred posture in the null space |
-//! | `reach` | proofs that a target is out of reach |
+//! | `reach`, `beyond_limits` | proofs that a target is out of reach, and which limits are in the way |
 //! | `restart` | where to start again |
 //! | `seed` | seeds by joint names |
 //! | `winding` | full turns |
 //! | `verify` | the check that every request and every answer passes |
 
+mod beyond_limits;
 mod ccd;
 mod closed_form;
 mod damped_svd;

@@ -16,10 +16,10 @@
 use super::closed_form::{Plan, Polish, Walk};
 use super::lm::{self, Budget, Descend};
 use super::reach;
-use super::request::{Attempt, BeyondLimit, IkError, IkRequest, IkSolution, IkSolver};
+use super::request::{Attempt, IkError, IkRequest, IkSolution, IkSolver};
 use super::restart;
 use super::verify::{self, Outcome, Verdict};
-use super::{damped_svd, fabrik, winding};
+use super::{beyond_limits, damped_svd, fabrik, winding};
 use crate::model::Chain;
 
 /// See the module's head.
@@ -383,40 +383,8 @@ impl<'a> Search<'a> {
             ..
         } = &mut failure
         {
-            *beyond_limits = beyond(self.chain, self.request, &best.q);
+            *beyond_limits = beyond_limits::of(self.chain, self.request, &best.q);
         }
         failure
     }
-}
-
-/// The joints that leave their limits on the way from `q` to the target if nothing holds them.
-fn beyond(chain: &Chain, request: &IkRequest<'_>, q: &[f64]) -> Vec<BeyondLimit> {
-    let mut free = chain.clone();
-    for dof in &mut free.dofs {
-        dof.lower = f64::NEG_INFINITY;
-        dof.upper = f64::INFINITY;
-    }
-    let mut needed = q.to_vec();
-    let converged = lm::prepare(&free, request).is_some_and(|mut descent| {
-        descent
-            .descend(&mut needed, &Budget::of(request, false))
-            .converged
-    });
-    if !converged {
-        return Vec::new();
-    }
-    winding::to_nearest(chain, q, &mut needed);
-    let outside = chain
-        .dofs
-        .iter()
-        .zip(&needed)
-        .filter(|(dof, value)| !dof.contains(**value));
-    outside
-        .map(|(dof, &needed)| BeyondLimit {
-            joint: dof.name.clone(),
-            needed,
-            lower: dof.lower,
-            upper: dof.upper,
-        })
-        .collect()
 }

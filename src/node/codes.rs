@@ -4,7 +4,7 @@ use r2r::arm_planner_msgs::msg::ErrorCode;
 
 use super::frames::FrameError;
 use super::joint_states::StateError;
-use super::parameters::ParameterError;
+use super::parameter_values::ParameterError;
 use crate::ik::{IkError, SeedError, UnknownSolver};
 use crate::kinematics::PoseError;
 use crate::model::ChainError;

@@ -16,7 +16,8 @@ use super::model_source::Robot;
 use super::mover::Mover;
 use super::obstacles::ObstacleSet;
 use super::outputs::Outputs;
-use super::parameters::{Parameters, Values};
+use super::parameter_values::Values;
+use super::parameters::Parameters;
 use super::shutdown::Shutdown;
 use super::status::{Counter, Report};
 use super::tf_buffer::TfBuffer;
@@ -69,6 +70,10 @@ pub enum RobotState {
 /// Shared by all tasks.
 pub struct Shared {
     started: Instant,
+    /// The node's full name.
+    pub name: String,
+    /// Whether the clock of ROS is simulated.
+    pub sim_time: bool,
     clock: Arc<Mutex<r2r::Clock>>,
     /// Parameters as they are now.
     pub parameters: Snapshot<Parameters>,
@@ -104,6 +109,7 @@ const MOST_REMEMBERED: usize = 1000;
 impl Shared {
     /// Nothing known yet.
     pub fn new(
+        (name, sim_time): (String, bool),
         parameters: Parameters,
         values: Values,
         joint_states_topic: &str,
@@ -113,6 +119,8 @@ impl Shared {
     ) -> Shared {
         Shared {
             started: Instant::now(),
+            name,
+            sim_time,
             clock,
             parameters: Snapshot::new(parameters),
             values: Mutex::new(values),

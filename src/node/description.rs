@@ -47,6 +47,7 @@ fn accept(shared: &Shared, robot: Robot) {
         chain.joint_names().join(", ")
     );
     shared.robot.set(RobotState::Ready(Arc::new(robot)));
+    shared.drawing.touch();
 }
 
 /// Takes descriptions from the topic as they come.

@@ -85,6 +85,35 @@ pub fn joint_values(
     Ok(values)
 }
 
+/// The start of a motion that was sent, as it is: whether it lies inside the limits is for the
+/// planner to say.
+///
+/// # Errors
+/// As [`joint_values`].
+pub fn start_values(
+    view: &View,
+    chain: &Chain,
+    sent: &JointState,
+    notes: &mut Vec<String>,
+) -> Result<Vec<f64>, Failure> {
+    let mut said = Vec::new();
+    let mut values = joint_values("the start", view, chain, sent, &mut said)?;
+    let given = sent.name.iter().zip(&sent.position);
+    for (name, &position) in given {
+        if let Some(value) = chain
+            .dof_index(name)
+            .and_then(|index| values.get_mut(index))
+        {
+            *value = position;
+        }
+    }
+    notes.extend(
+        said.into_iter()
+            .filter(|note| !note.contains("outside its limits")),
+    );
+    Ok(values)
+}
+
 /// The posture that was sent; joints that are left out do not care.
 ///
 /// # Errors

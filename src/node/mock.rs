@@ -259,7 +259,8 @@ mod tf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::parameters::{defaults, Parameters};
+    use crate::node::parameter_values::defaults;
+    use crate::node::parameters::Parameters;
     use r2r::ParameterValue;
 
     const GRIPPER: &str = r#"<robot name="r"><link name="base"/><link name="a"/><link name="f"/><link name="g"/>

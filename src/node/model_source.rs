@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::parameters::{ParameterError, Parameters};
+use super::parameter_values::ParameterError;
+use super::parameters::Parameters;
 use crate::model::{did_you_mean, Chain, ChainError, JointKind, ModelError, RobotModel};
 
 /// A robot description that cannot be used.
@@ -31,7 +32,7 @@ pub enum SourceError {
         /// Where it came from.
         origin: String,
         /// Why.
-        error: ModelError,
+        error: Box<ModelError>,
     },
     /// The arm cannot be taken from it.
     #[error("{origin}: {error}")]
@@ -39,7 +40,7 @@ pub enum SourceError {
         /// Where it came from.
         origin: String,
         /// Why.
-        error: ChainError,
+        error: Box<ChainError>,
     },
     /// A parameter does not fit the arm.
     #[error(transparent)]
@@ -125,14 +126,14 @@ impl Robot {
     pub fn new(text: &str, origin: &str, parameters: &Parameters) -> Result<Robot, SourceError> {
         let model = RobotModel::from_urdf(text).map_err(|error| SourceError::Model {
             origin: origin.to_owned(),
-            error,
+            error: Box::new(error),
         })?;
         let soft_limits = parameters.use_soft_limits;
         let chain = model
             .chain(&parameters.base_link, &parameters.tip_link, soft_limits)
             .map_err(|error| SourceError::Chain {
                 origin: origin.to_owned(),
-                error,
+                error: Box::new(error),
             })?;
         parameters.check_lengths(&chain)?;
         let controller_joints = controller_joints(parameters, &model, &chain)?;
@@ -219,7 +220,7 @@ fn controller_joints(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::parameters::defaults;
+    use crate::node::parameter_values::defaults;
     use r2r::ParameterValue;
 
     const TWO_TIPS: &str = r#"<robot name="r"><link name="base"/><link name="a"/><link name="b"/>

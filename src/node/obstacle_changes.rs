@@ -29,15 +29,18 @@ pub async fn apply(shared: Arc<Shared>, mut changes: UnboundedReceiver<Change>) 
     while let Some(change) = changes.recv().await {
         let report = match change {
             Change::Clear(request) => {
-                let message = cleared(&shared);
+                let report = cleared(&shared);
                 shared.drawing.touch();
+                shared.report(&report);
+                let message = text(report.message);
                 respond(
                     request,
                     std_srvs::srv::Trigger::Response {
                         success: true,
-                        message: text(message),
+                        message,
                     },
-                );
+                )
+                .await;
                 continue;
             }
             Change::Array(message) => {
@@ -68,12 +71,10 @@ async fn background(
     }
 }
 
-fn cleared(shared: &Shared) -> String {
+fn cleared(shared: &Shared) -> Report {
     let count = shared.obstacles.get().len();
     shared.obstacles.set(ObstacleSet::default());
-    let message = format!("{count} obstacle(s) removed");
-    tracing::info!("clear_obstacles: {message}");
-    message
+    Report::ok("clear_obstacles", format!("{count} obstacle(s) removed")).with("count", 0)
 }
 
 fn array(shared: &Shared, message: &PolygonObstacleArray) -> Report {

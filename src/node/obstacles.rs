@@ -69,7 +69,7 @@ pub enum ObstacleError {
         /// The obstacle.
         id: String,
         /// Why.
-        error: FrameError,
+        error: Box<FrameError>,
     },
     /// Its frame is tilted.
     #[error("obstacle \"{id}\": frame \"{frame}\" is tilted by {angle:.4} rad against the base; obstacles are vertical prisms, send it in a frame whose z axis is parallel to that of the base")]
@@ -312,7 +312,7 @@ fn placed(
         .resolve(&sent.frame)
         .map_err(|error| ObstacleError::Frame {
             id: id.clone(),
-            error,
+            error: Box::new(error),
         })?;
     let (angle, upside_down) = tilt(&frame.pose);
     if angle > TILT_TOLERANCE {
@@ -345,10 +345,11 @@ fn placed(
         .iter()
         .map(|corner| (frame.pose * Point3::new(corner.x, corner.y, 0.0)).xy())
         .collect();
-    let repaired = Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
-        id: id.clone(),
-        error,
-    })?;
+    let repaired =
+        Polygon::from_ring(id, &corners, options).map_err(|error| ObstacleError::Polygon {
+            id: id.clone(),
+            error,
+        })?;
     let mut notes: Vec<String> = frame.note.into_iter().collect();
     let repairs = repaired
         .repairs

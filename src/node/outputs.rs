@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use r2r::qos::QosProfile;
 use r2r::{
-    diagnostic_msgs, nav_msgs, sensor_msgs, trajectory_msgs, visualization_msgs, Node, Publisher,
-    WrappedTypesupport,
+    diagnostic_msgs, nav_msgs, rcl_interfaces, sensor_msgs, trajectory_msgs, visualization_msgs,
+    Node, Publisher, WrappedTypesupport,
 };
 
 use super::parameters::Parameters;
@@ -44,6 +44,8 @@ pub struct Outputs {
     pub tip_path: Out<nav_msgs::msg::Path>,
     /// `~/markers`
     pub markers: Out<visualization_msgs::msg::MarkerArray>,
+    /// `/parameter_events`
+    pub parameter_events: Out<rcl_interfaces::msg::ParameterEvent>,
     /// The mock controller's joint states.
     pub mock_joint_states: Option<Out<sensor_msgs::msg::JointState>>,
     /// The mock controller's TF.
@@ -78,6 +80,11 @@ impl Outputs {
             trajectory: out(node, &parameters.controller_topic, QosProfile::default())?,
             tip_path: out(node, "~/tip_path", latched().keep_last(1))?,
             markers: out(node, "~/markers", latched().keep_last(1))?,
+            parameter_events: out(
+                node,
+                "/parameter_events",
+                QosProfile::default().keep_last(1000),
+            )?,
             mock_joint_states: if mock {
                 Some(out(node, "joint_states", latched())?)
             } else {

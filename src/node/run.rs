@@ -1,19 +1,22 @@
 //! The node's life: set up, run, end.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use r2r::ParameterValue;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::context::Shared;
-use super::inputs::Inputs;
+use super::inputs::{Inputs, Pumps};
 use super::model_source::{Source, SourceError};
 use super::outputs::Outputs;
-use super::parameter_server::ParameterServer;
-use super::parameters::{from_overrides, ParameterError, Parameters};
+use super::parameter_server::ParameterServices;
+use super::parameter_values::{from_overrides, in_words, ParameterError};
+use super::parameters::Parameters;
 use super::shutdown::Shutdown;
 use super::{description, tasks};
 
@@ -90,15 +93,18 @@ impl Tasks {
 /// See [`NodeError`].
 pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
     let mut node = create_node()?;
-    let (values, foreign) = {
+    let given: HashMap<String, ParameterValue> = {
         let given = node.params.lock().unwrap_or_else(PoisonError::into_inner);
-        from_overrides(
-            &given
-                .iter()
-                .map(|(name, one)| (name.clone(), one.value.clone()))
-                .collect(),
-        )?
+        given
+            .iter()
+            .map(|(name, one)| (name.clone(), one.value.clone()))
+            .collect()
     };
+    let (values, foreign) = from_overrides(&given)?;
+    let sim_time = simulated_time(&given)?;
+    if sim_time {
+        use_simulated_time(&mut node)?;
+    }
     for name in foreign {
         tracing::warn!("parameter {name} was given but does not exist in this node; ignored");
     }
@@ -106,13 +112,15 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
     let prefixes = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
     let source = Source::find(&parameters, &prefixes)?;
 
+    let mut pumps = Pumps::default();
     let refused = |(name, error)| NodeError::Refused { name, error };
     let outputs = Outputs::create(&mut node, &parameters).map_err(refused)?;
-    let inputs =
-        Inputs::create(&mut node, &parameters, source == Source::Topic).map_err(refused)?;
+    let inputs = Inputs::create(&mut node, &mut pumps, &parameters, source == Source::Topic)
+        .map_err(refused)?;
     let topic = absolute(&node, "joint_states");
     let clock = node.get_ros_clock();
     let shared = Arc::new(Shared::new(
+        (node.fully_qualified_name()?, sim_time),
         parameters,
         values,
         &topic,
@@ -121,18 +129,43 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         shutdown.clone(),
     ));
     description::start(&shared, &source, &absolute(&node, "robot_description"))?;
-    let server = ParameterServer(Arc::downgrade(&shared));
-    let (parameter_handler, _events) =
-        node.make_derived_parameter_handler(Arc::new(Mutex::new(server)))?;
+    let services = ParameterServices::create(&mut node, &mut pumps).map_err(refused)?;
 
     let mut running = Tasks(JoinSet::new());
-    running.spawn("parameters", parameter_handler);
+    running.spawn("parameters", services.serve(Arc::clone(&shared)));
     tasks::start(&mut running, &shared, inputs);
     tracing::info!("{} is ready", node.fully_qualified_name()?);
-    let spinning = Spinning::start(node)?;
+    let spinning = Spinning::start(node, pumps)?;
     let result = until_the_end(&shutdown, running, spinning).await;
     tracing::info!("ended");
     result
+}
+
+/// Whether `use_sim_time` was set.
+fn simulated_time(given: &HashMap<String, ParameterValue>) -> Result<bool, ParameterError> {
+    match given.get("use_sim_time") {
+        None | Some(ParameterValue::NotSet) => Ok(false),
+        Some(ParameterValue::Bool(simulated)) => Ok(*simulated),
+        Some(other) => Err(ParameterError::WrongType {
+            name: "use_sim_time".to_owned(),
+            found: in_words(other),
+            expected: "true or false",
+        }),
+    }
+}
+
+#[cfg(has_rosgraph_msgs)]
+fn use_simulated_time(node: &mut r2r::Node) -> Result<(), NodeError> {
+    Ok(node.get_time_source().enable_sim_time(node)?)
+}
+
+#[cfg(not(has_rosgraph_msgs))]
+fn use_simulated_time(_node: &mut r2r::Node) -> Result<(), NodeError> {
+    Err(NodeError::Parameter(ParameterError::NotAllowed {
+        name: "use_sim_time".to_owned(),
+        value: "true".to_owned(),
+        allowed: "false: the node was built without rosgraph_msgs".to_owned(),
+    }))
 }
 
 /// The name of a relative topic as others see it, remapping aside.
@@ -172,7 +205,7 @@ struct Spinning {
 }
 
 impl Spinning {
-    fn start(mut node: r2r::Node) -> Result<Spinning, NodeError> {
+    fn start(mut node: r2r::Node, mut pumps: Pumps) -> Result<Spinning, NodeError> {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, ended) = oneshot::channel();
         let stopping = Arc::clone(&stop);
@@ -181,6 +214,7 @@ impl Spinning {
             .spawn(move || {
                 while !stopping.load(Ordering::Relaxed) {
                     node.spin_once(SPIN);
+                    pumps.empty();
                 }
                 drop(node);
                 // If this thread panics the sender is dropped, which is told apart.

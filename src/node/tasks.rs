@@ -1,4 +1,4 @@
-//! The tasks that drain the streams.
+//! The tasks that take what comes in.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::inputs::{Inputs, Requests};
 use super::joint_states::Reported;
 use super::run::Tasks;
 use super::shutdown::Cancel;
-use super::{description, goals, markers, mock, obstacle_changes, solve_ik, tracking};
+use super::{description, goals, markers, mock, obstacle_changes, plan_path, solve_ik, tracking};
 
 /// Starts them all.
 pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
@@ -51,7 +51,7 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
         "goals",
         goals::goals(share(), inputs.goal_pose, inputs.goal_poses),
     );
-    tasks.spawn("plan_path", goals::plan_path(share(), inputs.plan_path));
+    tasks.spawn("plan_path", plan_path::plan_path(share(), inputs.plan_path));
     tasks.spawn("stop", goals::stop(share(), inputs.stop));
     tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
     tasks.spawn("markers", markers::publish(share()));
@@ -155,7 +155,7 @@ async fn compute<T>(
                 return;
             };
             let response = computed::<T>(&shared, request.message.clone(), answer, failed).await;
-            respond(request, response);
+            respond(request, response).await;
         });
     }
 }
@@ -186,12 +186,17 @@ where
     })
 }
 
-/// Sends a response; a client that has gone is no fault.
-pub fn respond<T: WrappedServiceTypeSupport + 'static>(
-    request: ServiceRequest<T>,
-    response: T::Response,
-) {
-    if let Err(error) = request.respond(response) {
-        tracing::debug!("a response could not be sent: {error}");
+/// Sends a response; a client that has gone is no fault. ROS waits a little for a client that it
+/// has not found yet, so this is done where it holds nothing up.
+pub async fn respond<T>(request: ServiceRequest<T>, response: T::Response)
+where
+    T: WrappedServiceTypeSupport + 'static,
+    T::Response: Send,
+{
+    let sent = tokio::task::spawn_blocking(move || request.respond(response));
+    match sent.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!("a response could not be sent: {error}"),
+        Err(error) => tracing::error!("sending a response failed: {error}"),
     }
 }

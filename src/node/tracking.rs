@@ -200,11 +200,16 @@ fn joint_goal(
     }
     // Once more without the bound, to say why.
     request.max_move = None;
-    let far = solver.solve(chain, &request, seed).map_err(|error| Failure::from(&error))?;
+    let far = solver
+        .solve(chain, &request, seed)
+        .map_err(|error| Failure::from(&error))?;
     let steps = chain.dofs.iter().zip(far.q.iter().zip(seed));
     let (step, joint) = steps
         .map(|(dof, (to, from))| ((to - from).abs(), dof.name.as_str()))
-        .fold((0.0, ""), |most, one| if one.0 > most.0 { one } else { most });
+        .fold(
+            (0.0, ""),
+            |most, one| if one.0 > most.0 { one } else { most },
+        );
     let message = format!(
         "joint \"{joint}\" would have to move by {step:.3} for one pose, tracking.max_step is {most}: send poses closer together, or use ~/goal_pose"
     );

@@ -121,7 +121,7 @@ impl Faces {
 
     fn source(&self, half: u32) -> u32 {
         let group = &self.groups[half as usize / 2];
-        if half % 2 == 0 {
+        if half.is_multiple_of(2) {
             group.low
         } else {
             group.high
@@ -135,7 +135,7 @@ impl Faces {
     /// How many bodies lie to the left of a half-edge because of its own pieces.
     fn own_left(&self, half: u32) -> i32 {
         let group = &self.groups[half as usize / 2];
-        if half % 2 == 0 {
+        if half.is_multiple_of(2) {
             group.left
         } else {
             group.right
@@ -384,8 +384,8 @@ impl Faces {
                 && (contact == Contact::Blocked || self.through(star[k % count]) > 0)
         };
         let mut turns: Vec<(usize, usize)> = Vec::new();
-        for k in 0..count {
-            if !covered(k) && !covered(k + count - 1) && self.is_wall(star[k]) {
+        for (k, half) in star.iter().enumerate() {
+            if !covered(k) && !covered(k + count - 1) && self.is_wall(*half) {
                 turns.push((k, k));
             }
             if covered(k) && !joined(k) {

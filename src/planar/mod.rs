@@ -11,7 +11,9 @@
 //! | `subdivision` | edges split until they meet only at their ends |
 //! | `faces` | what lies between the pieces, and what covers it |
 //! | `arrangement` | merged outlines: edges and corners without crossings |
+//! | `bodies`, `grid` | what blocks, flat, and found quickly |
 //! | `world` | the obstacles, and every question about free space |
+//! | `location` | where a point lies, the nearest free one |
 //!
 //! All coordinates are metres in one plane; all decisions are exact; only the
 //! points where two outlines cross and those of inflated outlines are rounded.
@@ -22,9 +24,11 @@ pub mod convex_hull;
 pub mod distance;
 mod faces;
 mod grid;
+mod location;
 pub mod offset;
 mod overlay;
 pub mod polygon;
+mod polygon_error;
 pub mod predicates;
 pub mod sector;
 mod subdivision;

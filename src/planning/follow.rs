@@ -3,7 +3,7 @@
 use nalgebra::Vector6;
 
 use super::{BreakCause, JointPath, TipPath};
-use crate::ik::{IkError, IkRequest, IkSolver};
+use crate::ik::{IkError, IkRequest, IkSolver, Posture};
 use crate::kinematics::{forward_kinematics, jacobian, manipulability, residual, Pose};
 use crate::model::Chain;
 
@@ -34,6 +34,9 @@ pub(super) struct Broken {
 
 /// Samples so close together that dividing further is hopeless: a fraction of one sample step.
 const FINEST: f64 = 1.0 / 256.0;
+
+/// Share of the largest joint step that the pull towards a preferred posture may take.
+const PULL: f64 = 0.1;
 
 /// Follows `path` from the configuration `start` (whose tip is at the path's beginning), appending
 /// to `joints` (which ends with `start` already) and to `poses` the tip's pose at each configuration.
@@ -66,6 +69,13 @@ pub(super) fn follow(
                 });
             }
             request.target = path.pose(next);
+            request.posture = template.posture.as_ref().map(|posture| {
+                gently(
+                    posture,
+                    &current,
+                    PULL * settings.max_joint_step * (next - reached) / step,
+                )
+            });
             let cause = match solver.solve(chain, &request, &current) {
                 Ok(solution) => {
                     match too_far(
@@ -101,6 +111,16 @@ pub(super) fn follow(
         }
     }
     Ok(())
+}
+
+/// The posture as far as one sample may go towards it: `bound` \[rad or m\] a joint. With only the
+/// tip bound, a redundant arm would otherwise run to its preferred posture at the first sample.
+fn gently(posture: &Posture, current: &[f64], bound: f64) -> Posture {
+    let towards = |(wanted, value): (&f64, &f64)| value + (wanted - value).max(-bound).min(bound);
+    Posture {
+        values: posture.values.iter().zip(current).map(towards).collect(),
+        weights: posture.weights.clone(),
+    }
 }
 
 /// Why two neighbouring configurations are too far apart, if they are.

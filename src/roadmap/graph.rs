@@ -8,11 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
-use crate::planar::convex_hull::convex_hull;
-use crate::planar::predicates::flush_tiny_point;
 use crate::planar::sector::Corner;
-use crate::planar::{Location, PlanarWorld};
+use crate::planar::PlanarWorld;
 
+use super::ends::{assemble, free_end, look_around, no_path};
 use super::naive;
 use super::search::{shortest, Adjacency, Found, Search};
 use super::sweep::{Sweeper, View};
@@ -189,74 +188,6 @@ impl VisibilityGraph {
             .get_or_init(|| Box::new(VisibilityGraph::naive(self.world.clone())))
             .search(start, goal)
     }
-
-    fn no_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> RouteError {
-        let surroundings = [(End::Start, start), (End::Goal, goal)]
-            .map(|(end, p)| (end, self.reachable_obstacles(p)));
-        let [(_, (start_open, _)), (_, (goal_open, _))] = &surroundings;
-        // If both are shut in, the start is named; if the boundary makes both look shut in,
-        // the one with fewer obstacles around it.
-        let fewer = surroundings[1].1 .1.len() < surroundings[0].1 .1.len();
-        let goal_is_enclosed = (*start_open && !goal_open) || (!start_open && !goal_open && fewer);
-        let [start, goal] = surroundings;
-        let (enclosed, (_, by)) = if goal_is_enclosed { goal } else { start };
-        let by = by
-            .iter()
-            .map(|i| self.world.obstacle_id(*i).to_owned())
-            .collect();
-        RouteError::NoPath { enclosed, by }
-    }
-
-    /// The obstacles that a path from `p` can come to, and whether it can come out of all
-    /// of them (to the hull of everything).
-    fn reachable_obstacles(&self, p: &Point2<f64>) -> (bool, Vec<u32>) {
-        let vertices = self.world.arrangement().vertices();
-        let mut seen_vertices = vec![false; vertices.len()];
-        let mut queue = vec![*p];
-        let mut next = 0;
-        while let Some(q) = queue.get(next).copied() {
-            next += 1;
-            look_around(&self.world, &q, |v| {
-                let seen = &mut seen_vertices[v as usize];
-                if !*seen {
-                    *seen = true;
-                    if vertices[v as usize].corner.is_some() {
-                        queue.push(vertices[v as usize].point);
-                    }
-                }
-            });
-        }
-        let all: Vec<Point2<f64>> = vertices.iter().map(|v| v.point).collect();
-        let hull = convex_hull(&all);
-        let reached = || {
-            vertices
-                .iter()
-                .zip(&seen_vertices)
-                .filter(|(_, seen)| **seen)
-                .map(|(v, _)| v)
-        };
-        let open = self.world.boundary().is_none() && reached().any(|v| hull.contains(&v.point));
-        let mut obstacles: Vec<u32> = reached()
-            .flat_map(|v| v.obstacles.iter().copied())
-            .collect();
-        obstacles.sort_unstable();
-        obstacles.dedup();
-        (open, obstacles)
-    }
-}
-
-/// Sweeps around any free point.
-fn look_around(world: &PlanarWorld, p: &Point2<f64>, found: impl FnMut(u32)) {
-    let sectors = world.sectors_at(p);
-    let ignored = world.displaced_edges(p);
-    let view = View {
-        point: *p,
-        sectors: &sectors,
-        corner: None,
-        ignored: &ignored,
-        upper_half: false,
-    };
-    Sweeper::new(world).visible(&view, found);
 }
 
 /// All pairs `[i, j]` that see each other, sorted, `i < j`.
@@ -281,94 +212,6 @@ fn sweep_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
     }
     edges.sort_unstable();
     edges
-}
-
-/// A free end of a path: where it was asked for and where the search begins.
-pub(crate) struct FreeEnd {
-    pub asked: Point2<f64>,
-    pub free: Point2<f64>,
-}
-
-/// Looks at an end of a path: free, movable to free space within the tolerance, or refused.
-pub(crate) fn free_end(
-    world: &PlanarWorld,
-    end: End,
-    p: &Point2<f64>,
-) -> Result<FreeEnd, RouteError> {
-    let location = world.locate(p);
-    let snap = world.options().snap_tolerance;
-    if location.is_free() {
-        let p = flush_tiny_point(p);
-        return Ok(FreeEnd { asked: p, free: p });
-    }
-    if location != Location::Invalid && snap > 0.0 {
-        if let Some(free) = world
-            .nearest_free_point(p)
-            .filter(|q| (q - p).norm() <= snap)
-        {
-            return Ok(FreeEnd { asked: *p, free });
-        }
-    }
-    Err(match location {
-        Location::Inside { obstacles, depth } => RouteError::InObstacle {
-            end,
-            obstacles,
-            depth,
-        },
-        Location::TooClose {
-            obstacles,
-            distance,
-            clearance,
-        } => RouteError::TooClose {
-            end,
-            obstacles,
-            distance,
-            clearance,
-        },
-        Location::OutsideBoundary { depth } => RouteError::OutsideBoundary { end, depth },
-        Location::Invalid | Location::Free | Location::OnBoundary { .. } => {
-            RouteError::InvalidPoint {
-                end,
-                x: p.x,
-                y: p.y,
-            }
-        }
-    })
-}
-
-/// Puts a route together from free ends and what lies between them.
-pub(crate) fn assemble(
-    start: &FreeEnd,
-    goal: &FreeEnd,
-    between: impl Iterator<Item = (Point2<f64>, Option<String>)>,
-    expanded: usize,
-) -> Route {
-    let ends = |p: Point2<f64>| (p, None);
-    let all = [start.asked, start.free]
-        .map(ends)
-        .into_iter()
-        .chain(between)
-        .chain([goal.free, goal.asked].map(ends));
-    let mut points: Vec<Point2<f64>> = Vec::new();
-    let mut obstacles: Vec<Option<String>> = Vec::new();
-    for (point, obstacle) in all {
-        if points.last() == Some(&point) {
-            // A path that starts or ends in a corner.
-            if let Some(last) = obstacles.last_mut() {
-                *last = last.take().or(obstacle);
-            }
-        } else {
-            points.push(point);
-            obstacles.push(obstacle);
-        }
-    }
-    let length = points.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
-    Route {
-        points,
-        obstacles,
-        length,
-        expanded,
-    }
 }
 
 impl Roadmap for VisibilityGraph {
@@ -399,15 +242,10 @@ impl Roadmap for VisibilityGraph {
         let start = free_end(&self.world, End::Start, start)?;
         let goal = free_end(&self.world, End::Goal, goal)?;
         if start.asked == goal.asked {
-            return Ok(Route {
-                points: vec![start.asked],
-                obstacles: vec![None],
-                length: 0.0,
-                expanded: 0,
-            });
+            return Ok(Route::point(start.asked));
         }
         let (nodes, found) = self.search(&start.free, &goal.free);
-        let found = found.ok_or_else(|| self.no_path(&start.free, &goal.free))?;
+        let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
         let between = found.nodes.iter().map(|&i| {
             let id = self.world.obstacle_id(nodes.obstacles[i as usize]);
             (nodes.points[i as usize], Some(id.to_owned()))

@@ -6,6 +6,9 @@
 //! | `sweep` | visibility graph by rotational sweep, O(n² log n) |
 //! | `graph` | what both share: nodes, flat adjacency, queries |
 //! | `search` | Dijkstra and A* |
+//! | `trapezoid` | trapezoidal map with point location in O(log n) |
+//! | `trapezoidal_map` | its road map: fast, not the shortest; `shorten` |
+//! | `ends` | what all do alike with start, goal and failure |
 //!
 //! [`build_roadmap`] is the front door.
 
@@ -16,12 +19,16 @@ use nalgebra::Point2;
 
 use crate::planar::PlanarWorld;
 
+mod ends;
 pub mod graph;
 mod naive;
 pub mod search;
 pub mod sweep;
+mod trapezoid;
+pub mod trapezoidal_map;
 
 pub use graph::VisibilityGraph;
+pub use trapezoidal_map::{shorten, TrapezoidalRoadmap};
 
 /// Names that [`build_roadmap`] knows, with what they are.
 pub const ROADMAPS: &[(&str, &str)] = &[
@@ -36,6 +43,10 @@ pub const ROADMAPS: &[(&str, &str)] = &[
     (
         "visibility_naive",
         "visibility graph, every pair against every edge (slow, for comparison)",
+    ),
+    (
+        "trapezoidal_map",
+        "centres and walls of the trapezoidal map (quick, not the shortest path)",
     ),
 ];
 
@@ -71,6 +82,18 @@ pub struct Route {
     pub length: f64,
     /// Number of nodes that the search took up.
     pub expanded: usize,
+}
+
+impl Route {
+    /// The route from a point to itself.
+    pub(crate) fn point(at: Point2<f64>) -> Self {
+        Route {
+            points: vec![at],
+            obstacles: vec![None],
+            length: 0.0,
+            expanded: 0,
+        }
+    }
 }
 
 /// Why there is no path.
@@ -161,6 +184,11 @@ pub trait Roadmap: fmt::Debug + Send + Sync {
     /// Its edges as pairs of points, for drawing.
     fn edge_list(&self) -> Vec<[Point2<f64>; 2]>;
 
+    /// The cells that it is made from, for drawing; none for most.
+    fn cells(&self) -> Vec<[Point2<f64>; 4]> {
+        Vec::new()
+    }
+
     /// The shortest path (for road maps that are not optimal: a path).
     ///
     /// # Errors
@@ -186,6 +214,7 @@ pub fn build_roadmap(
             world,
         ))),
         "visibility_naive" => Ok(Box::new(VisibilityGraph::naive(world))),
+        "trapezoidal_map" => Ok(Box::new(TrapezoidalRoadmap::new(world))),
         _ => Err(RoadmapError::UnknownName {
             name: name.to_owned(),
         }),

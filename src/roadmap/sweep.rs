@@ -91,6 +91,7 @@ pub struct View<'a> {
 /// Sweeps over one arrangement, keeping its buffers.
 #[derive(Debug)]
 pub struct Sweeper<'a> {
+    world: &'a PlanarWorld,
     arrangement: &'a Arrangement,
     contact: Contact,
     /// Edges at every vertex, flat.
@@ -120,6 +121,7 @@ impl<'a> Sweeper<'a> {
         }
         let contact = world.options().contact;
         Sweeper {
+            world,
             arrangement,
             contact,
             start,
@@ -204,6 +206,17 @@ impl<'a> Sweeper<'a> {
         }
     }
 
+    /// What surrounds vertex `v` by the edges as they were given, if one of those that were
+    /// split at rounded points runs through the centre.
+    fn exact_sectors(&self, view: &View<'_>, v: u32) -> Option<Vec<Sector>> {
+        let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
+        let displaced = !view.ignored.is_empty()
+            && self.incident[range]
+                .iter()
+                .any(|e| view.ignored.contains(e));
+        displaced.then(|| self.world.sectors_at(&self.arrangement.point(v)))
+    }
+
     /// Goes along one direction: `group` are the vertices there, nearest first, `nearest` the
     /// nearest edge that is crossed.
     fn look(
@@ -225,8 +238,10 @@ impl<'a> Sweeper<'a> {
         for (k, &v) in group.iter().enumerate() {
             let vertex = &vertices[v as usize];
             let q = &vertex.point;
+            let exact = self.exact_sectors(view, v);
+            let sectors = exact.as_deref().unwrap_or(&vertex.sectors);
             let hidden = nearest.is_some_and(|e| orient2d(&e.a, &e.b, q) == Orientation::Right);
-            if hidden || enters(q, &vertex.sectors, p) {
+            if hidden || enters(q, sectors, p) {
                 return;
             }
             if vertex.corner.is_none_or(|c| c.admits(q, p)) {
@@ -234,7 +249,7 @@ impl<'a> Sweeper<'a> {
             }
             if let Some(next) = group.get(k + 1) {
                 let ahead = &vertices[*next as usize].point;
-                if !passes(q, &vertex.sectors, self.contact, p, ahead) {
+                if !passes(q, sectors, self.contact, p, ahead) {
                     return;
                 }
             }

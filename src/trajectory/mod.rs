@@ -9,6 +9,7 @@ mod limits;
 mod message;
 mod polynomial;
 mod profile;
+mod program;
 mod retime;
 mod sampled;
 mod spline;

@@ -129,19 +129,33 @@ impl Segment {
 
     /// Largest absolute velocity \[rad/s or m/s\], from above, within a millionth.
     pub fn max_speed(&self) -> f64 {
-        self.max_absolute(1)
+        self.max_absolute(1, 0.0)
     }
 
     /// Largest absolute acceleration \[rad/s² or m/s²\], from above, within a millionth.
     pub fn max_acceleration(&self) -> f64 {
-        self.max_absolute(2)
+        self.max_absolute(2, 0.0)
     }
 
-    fn max_absolute(&self, derivative: usize) -> f64 {
+    /// As [`Segment::max_speed`] where that is above `limit`; else any bound up to `limit`, quickly.
+    pub(super) fn speed_against(&self, limit: f64) -> f64 {
+        self.max_absolute(1, limit)
+    }
+
+    /// As [`Segment::max_acceleration`] where that is above `limit`; else any bound up to `limit`,
+    /// quickly.
+    pub(super) fn acceleration_against(&self, limit: f64) -> f64 {
+        self.max_absolute(2, limit)
+    }
+
+    fn max_absolute(&self, derivative: usize, enough: f64) -> f64 {
         let (control, degree) = self.bernstein(derivative);
         let scale = control.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
         if scale.is_nan() || control.iter().any(|c| c.is_nan()) {
             return f64::INFINITY;
+        }
+        if scale <= enough {
+            return scale;
         }
         let tolerance = 1e-6 * scale;
         let high = upper_bound(&control, degree, tolerance);

@@ -8,7 +8,7 @@ use crate::model::Chain;
 use crate::planning::JointPath;
 
 /// Rounds in which a sampled trajectory is slowed locally where its interpolation goes over a limit.
-const REPAIRS: usize = 24;
+const REPAIRS: usize = 16;
 /// How far the interpolation between samples may go over a limit (a share of it).
 pub const SAMPLING_SLACK: f64 = 5e-4;
 
@@ -344,10 +344,12 @@ impl TimedPath {
                     .zip(self.limits.acceleration());
                 for (joint, (&velocity, &acceleration)) in limits.enumerate() {
                     if let Some(segment) = pair[0].segment_to(&pair[1], joint) {
-                        excess.velocity = excess.velocity.max(segment.max_speed() / velocity);
+                        excess.velocity = excess
+                            .velocity
+                            .max(segment.speed_against(velocity) / velocity);
                         excess.acceleration = excess
                             .acceleration
-                            .max(segment.max_acceleration() / acceleration);
+                            .max(segment.acceleration_against(acceleration) / acceleration);
                     }
                 }
                 excess

@@ -1,6 +1,7 @@
 //! The planar rooms from outside: polygons, inflation, worlds, road maps.
 
 mod cases;
+mod commands;
 mod common;
 mod faults;
 mod inflation;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arm_planner::planar::{Contact, Location, Obstacle, PlanarWorld, Polygon, WorldOptions};
 use arm_planner::roadmap::search::Search;
-use arm_planner::roadmap::{build_roadmap, End, Roadmap, RouteError, VisibilityGraph};
+use arm_planner::roadmap::{
+    build_roadmap, shorten, End, Roadmap, RouteError, TrapezoidalRoadmap, VisibilityGraph,
+};
 use proptest::prelude::*;
 
 use crate::common::{
@@ -76,6 +78,23 @@ proptest! {
         for contact in CONTACTS {
             same_edges(&integer_world(&rings, &options(contact)));
         }
+    }
+
+    /// The clipping library as the judge of what was merged.
+    #[test]
+    fn outlines_enclose_the_union(
+        rings in prop::collection::vec(ring(GRID), 1..8),
+        clearance in prop::sample::select(vec![0.0, 0.2, 0.5]),
+    ) {
+        use arm_planner::planar::offset::inflate_all;
+        use arm_planner::planar::polygon::signed_area;
+        let options = WorldOptions { clearance, ..WorldOptions::default() };
+        let world = integer_world(&rings, &options);
+        let polygons: Vec<Polygon> = world.obstacles().iter().map(|o| o.polygon.clone()).collect();
+        let union = inflate_all(&polygons, clearance, &options.join).unwrap();
+        let expected: f64 = union.iter().map(Polygon::area).sum();
+        let area: f64 = world.outlines().iter().map(|o| signed_area(&o.ring)).sum();
+        prop_assert!((area - expected).abs() < 1e-9, "{area} instead of {expected}");
     }
 
     #[test]
@@ -165,6 +184,39 @@ proptest! {
                 (Err(RouteError::NoPath { .. }), Err(RouteError::NoPath { .. })) => {}
                 other => prop_assert!(false, "{name}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn trapezoidal_routes_are_free_and_exist_when_there_is_a_way(
+        rings in prop::collection::vec(ring(14), 1..12),
+        ends in [[-1..20, -1..20], [-1..20, -1..20]],
+        clearance in prop::sample::select(vec![0.0, 0.1]),
+        bounded: bool,
+    ) {
+        let [start, goal] = ends.map(|e| p(f64::from(e[0]), f64::from(e[1])));
+        let options = WorldOptions { clearance, ..WorldOptions::default() };
+        let plain = integer_world(&rings, &options);
+        let boundary = Polygon::from_points(&[p(-2.0, -2.0), p(21.0, -3.0), p(22.0, 20.0), p(-3.0, 21.0)]).unwrap();
+        let world = if bounded {
+            world_with(plain.obstacles().to_vec(), Some(boundary), &options)
+        } else {
+            plain
+        };
+        let map = TrapezoidalRoadmap::new(world.clone());
+        map.sanity_check().unwrap();
+        let best = roadmap("visibility_graph", &world).shortest_path(&start, &goal);
+        match (map.shortest_path(&start, &goal), best) {
+            (Ok(route), Ok(best)) => {
+                check_route(&world, &route, &start, &goal);
+                prop_assert!(route.length >= best.length - 1e-9);
+                let short = shorten(&world, &route);
+                check_route(&world, &short, &start, &goal);
+                prop_assert!(short.length <= route.length + 1e-9 && short.length >= best.length - 1e-9);
+            }
+            (Err(a), Err(b)) => prop_assert_eq!(a, b),
+            // A start or goal on a boundary whose free turn is a corner between contacts.
+            other => prop_assert!(false, "{other:?}"),
         }
     }
 
@@ -550,4 +602,108 @@ fn walls_without_thickness_block() {
             assert_eq!(world.outlines().len(), 2);
         }
     }
+}
+
+/// Cases that the random tests found.
+mod found {
+    use super::*;
+
+    fn rings(raw: &[&[[i32; 2]]]) -> Vec<Vec<[i32; 2]>> {
+        raw.iter().map(|r| r.to_vec()).collect()
+    }
+
+    #[test]
+    fn partly_coincident_edges_cross_a_third_in_one_point() {
+        let rings = rings(&[
+            &[[4, 2], [6, 2], [6, 3], [5, 3], [5, 7], [4, 7]],
+            &[[2, 5], [4, 0], [8, 9]],
+            &[[4, 5], [6, 5], [6, 6], [5, 6], [5, 7], [4, 7]],
+        ]);
+        for contact in CONTACTS {
+            same_edges(&integer_world(&rings, &options(contact)));
+        }
+    }
+
+    #[test]
+    fn inflated_outlines_that_nearly_coincide() {
+        let rings = rings(&[
+            &[[7, 3], [12, 3], [12, 4], [8, 4], [8, 8], [7, 8]],
+            &[[7, 6], [9, 6], [9, 7], [8, 7], [8, 11], [7, 11]],
+        ]);
+        for clearance in [1e-7, 0.1, 0.375_546_684_634_481_26] {
+            let options = WorldOptions {
+                clearance,
+                ..WorldOptions::default()
+            };
+            same_edges(&integer_world(&rings, &options));
+        }
+    }
+
+    #[test]
+    fn a_seam_that_ends_where_everything_else_is_covered() {
+        let rings = rings(&[
+            &[[5, 1], [7, 1], [7, 2], [6, 2], [6, 6], [5, 6]],
+            &[[2, 9], [0, 0], [8, 3]],
+            &[[6, 0], [7, 0], [7, 3], [6, 3]],
+        ]);
+        for contact in CONTACTS {
+            same_edges(&integer_world(&rings, &options(contact)));
+        }
+    }
+
+    #[test]
+    fn a_corner_on_a_split_edge_is_still_flat() {
+        let rings = rings(&[
+            &[[0, 0], [9, 4], [0, 7]],
+            &[[1, 4], [6, 4], [6, 5], [2, 5], [2, 7], [1, 7]],
+        ]);
+        for contact in CONTACTS {
+            same_edges(&integer_world(&rings, &options(contact)));
+        }
+    }
+
+    #[test]
+    fn a_split_edge_is_not_seen_through() {
+        let rings = rings(&[&[[2, 5], [3, 5], [3, 6], [2, 6]], &[[6, 2], [0, 8], [0, 7]]]);
+        for contact in CONTACTS {
+            same_edges(&integer_world(&rings, &options(contact)));
+        }
+    }
+
+    #[test]
+    fn a_start_on_an_edge_that_was_split_elsewhere() {
+        let rings = rings(&[
+            &[[2, 4], [4, 4], [4, 5], [3, 5], [3, 6], [2, 6]],
+            &[[0, 7], [0, 6], [8, 0]],
+        ]);
+        for contact in CONTACTS {
+            let world = integer_world(&rings, &options(contact));
+            for name in OPTIMAL {
+                let route = roadmap(name, &world)
+                    .shortest_path(&p(4.0, 3.0), &p(5.0, 3.0))
+                    .unwrap();
+                assert!(
+                    (route.length - 5.0 - 18f64.sqrt()).abs() < 1e-12,
+                    "{:?}",
+                    route.points
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn one_trapezoid_means_a_straight_line() {
+    let world = world(vec![square("a", 0.0, 0.0, 4.0)], None, Contact::Blocked);
+    let map = TrapezoidalRoadmap::new(world);
+    // Left of, right of, above and below the square; the others have no width.
+    let has_area = |c: &[P; 4]| arm_planner::planar::polygon::signed_area(c) > 1e-12;
+    assert_eq!(map.cells().iter().filter(|c| has_area(c)).count(), 4);
+    let route = map.shortest_path(&p(1.0, 5.0), &p(3.0, 4.0)).unwrap();
+    assert_eq!(route.points.len(), 2);
+    let around = map.shortest_path(&p(2.0, 5.0), &p(2.0, -1.0)).unwrap();
+    assert!(around.points.len() > 3);
+    // Far outside the box around everything.
+    let far = map.shortest_path(&p(-500.0, 2.0), &p(500.0, 2.0)).unwrap();
+    check_route(map.world(), &far, &p(-500.0, 2.0), &p(500.0, 2.0));
 }

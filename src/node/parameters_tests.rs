@@ -1,4 +1,8 @@
+use std::collections::HashMap;
+
 use super::*;
+use crate::node::declared::{declared, Kind, DECLARED};
+use crate::node::parameter_values::{checked, defaults, from_overrides, in_words};
 
 fn given(list: &[(&str, ParameterValue)]) -> HashMap<String, ParameterValue> {
     list.iter()

@@ -1,0 +1,215 @@
+//! The commands as a shell sees them: output, files, exit codes.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A folder of its own for every test, under cargo's.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_arm-planner"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+const SQUARES: &str = r#"{"obstacles": [[[0,0],[4,0],[4,4],[0,4]], [[4,4],[8,4],[8,8],[4,8]]],
+    "start": [1,7], "goal": [7,1]}"#;
+
+#[test]
+fn a_case_file_under_both_contact_rules() {
+    let folder = Folder::new("case");
+    let scene = folder.write("case.json", SQUARES);
+    let out = folder.path("out.json");
+    for (contact, length) in [
+        ("blocked", 14.324_555_320_336_76),
+        ("passable", 72f64.sqrt()),
+    ] {
+        let output = run(&[
+            "path-batch",
+            "--scene",
+            &scene,
+            "--contact",
+            contact,
+            "--out",
+            &out,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("build"));
+        let written: Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+        let result = &written["results"][0];
+        assert_eq!(result["ok"], true);
+        assert!((result["length"].as_f64().unwrap() - length).abs() < 1e-9);
+        assert_eq!(result["path"][0], serde_json::json!([1.0, 7.0]));
+        assert!(written["build_ms"].as_f64().unwrap() > 0.0);
+        assert!(result["time_us"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn a_reference_beside_the_scene_is_compared() {
+    let folder = Folder::new("reference");
+    let scene = folder.write(
+        "scene.json",
+        r#"{"polygons": 1, "obstacles": [[[0,0],[4,0],[4,4],[0,4]]],
+            "queries": [[[-1,0],[5,0]], [[-1,1],[5,1]]]}"#,
+    );
+    folder.write("scene.ref", "6 \n6.82842712474619 0,0 4,0\n");
+    let output = run(&["path-batch", "--scene", &scene, "--json"]);
+    let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(report["reference"]["compared"], 2);
+    assert!(
+        report["reference"]["max_relative_difference"]
+            .as_f64()
+            .unwrap()
+            < 1e-12
+    );
+    folder.write("scene.ref", "6\n7 0,0 4,0\n");
+    let output = run(&["path-batch", "--scene", &scene]);
+    assert!(
+        text(&output.stdout).contains("(query 1)"),
+        "{}",
+        text(&output.stdout)
+    );
+    folder.write("scene.ref", "six\n");
+    let output = run(&["path-batch", "--scene", &scene]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("line 1"));
+}
+
+#[test]
+fn a_picture_holds_what_matters() {
+    let folder = Folder::new("picture");
+    let scene = folder.write("case.json", SQUARES);
+    let svg = folder.path("path.svg");
+    let output = run(&[
+        "path",
+        "--scene",
+        &scene,
+        "--start",
+        "-2,2",
+        "--goal",
+        "6,2",
+        "--clearance",
+        "0.5",
+        "--svg",
+        &svg,
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert!(result["min_clearance"].as_f64().unwrap() >= 0.5);
+    let picture = folder.read("path.svg");
+    for part in [
+        "start",
+        "goal",
+        "straight line: blocked",
+        "clearance of 0.5 m",
+        "road map",
+    ] {
+        assert!(picture.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn exit_codes_and_messages() {
+    let folder = Folder::new("errors");
+    let scene = folder.write("case.json", SQUARES);
+    let case = |arguments: &[&str], code: i32, part: &str| {
+        let output = run(arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+        assert!(message.contains(part), "{arguments:?}: {message}");
+    };
+    case(
+        &["path", "--scene", &scene, "--start", "2,2"],
+        1,
+        "inside obstacle '0'",
+    );
+    case(&["path", "--scene", &scene, "--start", "1e9,0"], 1, "1e7");
+    case(&["path", "--scene", &scene, "--start", "1,x"], 2, "'1,x'");
+    case(
+        &["path", "--scene", &scene, "--roadmap", "maze"],
+        2,
+        "visibility_sweep",
+    );
+    case(
+        &["path", "--scene", &scene, "--clearance", "-1"],
+        2,
+        "clearance -1",
+    );
+    case(
+        &["path-batch", "--scene", "no-such-file.json"],
+        2,
+        "no-such-file.json",
+    );
+    let bow_tie = folder.write(
+        "tie.json",
+        r#"{"obstacles": [[[0,0],[1,1],[1,0],[0,1]]], "queries": []}"#,
+    );
+    case(&["path-batch", "--scene", &bow_tie], 2, "crosses itself");
+    case(
+        &[
+            "path-batch",
+            "--scene",
+            &bow_tie,
+            "--self-crossing",
+            "resolve",
+        ],
+        2,
+        "no queries",
+    );
+    case(
+        &["inflate", "--scene", &scene, "--radius", "nan"],
+        2,
+        "clearance NaN",
+    );
+    let closed = folder.write(
+        "closed.json",
+        r#"{"obstacles": [{"id": "wall", "points": [[1,-1],[2,-1],[2,5],[1,5]]}],
+            "boundary": [[0,0],[4,0],[4,4],[0,4]], "start": [0.5,2], "goal": [3,2]}"#,
+    );
+    case(&["path-batch", "--scene", &closed], 1, "'wall'");
+}
+
+#[test]
+fn inflation_is_written() {
+    let folder = Folder::new("inflate");
+    let scene = folder.write("case.json", SQUARES);
+    let out = folder.path("out.json");
+    let output = run(&[
+        "inflate", "--scene", &scene, "--radius", "1", "--join", "mitre", "--out", &out,
+    ]);
+    assert_eq!(output.status.code(), Some(0));
+    let written: Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+    assert_eq!(written["polygons"].as_array().unwrap().len(), 1);
+    assert!((written["polygons"][0]["area"].as_f64().unwrap() - 68.0).abs() < 1e-6);
+}
