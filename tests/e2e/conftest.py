@@ -50,7 +50,7 @@ os.environ.pop("ROS_LOCALHOST_ONLY", None)
 os.environ.pop("ROS_STATIC_PEERS", None)
 
 from arm import Arm  # noqa: E402
-from harness import Client, NodeProcess  # noqa: E402
+from harness import URDF_FOLDER, Client, NodeProcess  # noqa: E402
 
 
 def pytest_report_header():
@@ -85,6 +85,10 @@ class Starter:
         process.wait_until_ready(self.client, ready_service, timeout)
         return process
 
+    def node_with_file(self, file, parameters, **options):
+        """Start the node with a parameter file beside the parameters, which go before it."""
+        return self.node(parameters, file=file, **options)
+
     def process(self, parameters=None, **options):
         """Start the node and wait for nothing."""
         process = NodeProcess(node_program(), parameters or {}, **options)
@@ -97,7 +101,7 @@ class Starter:
         if isinstance(description, Path):
             file, base, tip = description, parameters["base_link"], parameters["tip_link"]
         else:
-            file = ROOT / "urdf" / f"{description}.urdf"
+            file = URDF_FOLDER / f"{description}.urdf"
             base, tip = OWN_ARMS[description]
         process = self.node({"urdf_file": str(file), **parameters}, **options)
         return Arm(process, self.client, file.read_text(), base, tip)

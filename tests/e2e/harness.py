@@ -15,6 +15,9 @@ from pathlib import Path
 import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+ROOT = Path(__file__).resolve().parents[2]
+# Descriptions of our own arms.
+URDF_FOLDER = ROOT / "urdf"
 # How long a wait may take before the test fails. Generous: the machine may be busy with a build.
 PATIENCE = 20.0
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -38,7 +41,7 @@ def parameter_yaml(parameters):
 class NodeProcess:
     """One run of arm_planner_node."""
 
-    def __init__(self, program, parameters, *, name="arm_planner", namespace="", environment=None):
+    def __init__(self, program, parameters, *, name="arm_planner", namespace="", environment=None, file=None):
         self.full_name = f"{namespace.rstrip('/')}/{name}" if namespace else f"/{name}"
         self._folder = tempfile.TemporaryDirectory(prefix="arm_planner_test_")
         folder = Path(self._folder.name)
@@ -46,10 +49,12 @@ class NodeProcess:
         arguments = [str(program), "--ros-args", "-r", f"__node:={name}"]
         if namespace:
             arguments += ["-r", f"__ns:={namespace}"]
-        if parameters:
-            file = folder / "parameters.yaml"
-            file.write_text(parameter_yaml(parameters))
+        if file:
             arguments += ["--params-file", str(file)]
+        if parameters:
+            own = folder / "parameters.yaml"
+            own.write_text(parameter_yaml(parameters))
+            arguments += ["--params-file", str(own)]
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
                 arguments,

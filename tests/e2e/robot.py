@@ -134,13 +134,16 @@ class Chain:
 
     def __init__(self, joints, base, tip):
         by_child = {joint.child: joint for joint in joints}
+        by_name = {joint.name: joint for joint in joints}
         path, link = [], tip
         while link != base:
             path.append(by_child[link])
             link = path[-1].parent
         self.base, self.tip = base, tip
         self.path = path[::-1]
-        self.joints = [joint for joint in self.path if joint.kind != "fixed" and joint.mimic is None]
+        # A follower moves with its driver, which need not be on the path itself.
+        drivers = [by_name[j.mimic[0]] if j.mimic else j for j in self.path if j.kind != "fixed"]
+        self.joints = list({joint.name: joint for joint in drivers}.values())
         self.names = [joint.name for joint in self.joints]
         self.lower = np.array([joint.lower for joint in self.joints])
         self.upper = np.array([joint.upper for joint in self.joints])
