@@ -718,3 +718,41 @@ fn joint_moves_can_be_bounded() {
     request.max_move = Some(vec![-0.1; 7]);
     assert!(solver("").unwrap().solve(&chain, &request, &seed).is_err());
 }
+
+#[test]
+fn arms_with_parallel_axes_and_a_slide_know_their_heights() {
+    // Two joints about z and a slide along z, down to −0.2 and up to 0.1.
+    let r = DofKind::Revolute;
+    let scara = ik_support::chain(
+        &[
+            ik_support::joint([0.0, 0.0, 0.5], [0.0; 3], r, -3.0, 3.0),
+            ik_support::joint([0.4, 0.0, 0.0], [0.0; 3], r, -3.0, 3.0),
+            ik_support::joint([0.3, 0.0, 0.0], [0.0; 3], DofKind::Prismatic, -0.2, 0.1),
+        ],
+        Isometry3::identity(),
+    );
+    let seed = [0.1, 0.5, 0.0];
+    for (height, off) in [
+        (0.3, 0.0),
+        (0.6, 0.0),
+        (0.45, 0.0),
+        (0.25, 0.05),
+        (0.7, 0.1),
+    ] {
+        let mut request = IkRequest::new(Isometry3::translation(0.4, 0.3, height));
+        request.goal = Goal::Position;
+        match solver("").unwrap().solve(&scara, &request, &seed) {
+            Ok(solution) => {
+                assert_eq!(off, 0.0);
+                check(&scara, &request, &seed, &solution);
+            }
+            Err(IkError::OffMotionPlane { position, .. }) => {
+                assert!(
+                    off > 0.0 && (position - off).abs() < 1e-9,
+                    "{height}: {position}"
+                );
+            }
+            Err(error) => panic!("{height}: {error}"),
+        }
+    }
+}

@@ -319,6 +319,24 @@ fn already_there_is_no_motion() {
     let plan = ask(&chain, &[], &settings(&chain), &START, &[goal]).unwrap();
     assert_eq!(plan.trajectory.duration(), 0.0);
     assert_eq!(plan.trajectory.points.len(), 1);
+
+    // Reported: a redundant arm started to move towards its preferred posture.
+    let chain = arm("seven_axis", "panda_hand_tcp");
+    let start = [-0.6, 0.2, 0.0, -2.3, 0.0, 2.5, 0.3];
+    let goal = forward_kinematics(&chain, &start).unwrap();
+    let mut ik = IkRequest::new(Pose::identity());
+    ik.posture = Some(Posture {
+        values: chain.middle(),
+        weights: vec![1.0; 7],
+    });
+    let request = PathRequest {
+        start: &start,
+        goals: &[goal, goal],
+        ik: &ik,
+        solver: "",
+    };
+    let plan = arm_planner::motion::plan(&chain, &[], &settings(&chain), &request).unwrap();
+    assert_eq!(plan.trajectory.points.len(), 1);
 }
 
 #[test]

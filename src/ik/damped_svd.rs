@@ -194,3 +194,60 @@ fn limited_step(
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_arms::{arm, Random};
+    use super::*;
+
+    #[test]
+    fn column_rule_clamps_and_solves_the_rest_again() {
+        // Eight joints for six task rows: when a joint is at its limit the others can still do
+        // all that is asked, and must.
+        let mut random = Random(61);
+        let mut clamped = 0;
+        for _ in 0..60 {
+            let chain = arm(&mut random, 8, false, false);
+            let q = random.configuration(&chain);
+            let matrix = crate::kinematics::jacobian(&chain, &q).unwrap();
+            let error = Vector6::from_fn(|_, _| random.between(-1e-4, 1e-4));
+            let none = DVector::zeros(8);
+            let free = limited_step(&chain, &q, &matrix, &error, 1.0, &none, 1.0).unwrap();
+            // Put the joint that moves most on the limit towards which it moves.
+            let (index, _) = free.abs().argmax();
+            let mut chain = chain;
+            if free[index] > 0.0 {
+                chain.dofs[index].upper = q[index];
+            } else {
+                chain.dofs[index].lower = q[index];
+            }
+            let step = limited_step(&chain, &q, &matrix, &error, 1.0, &none, 1.0).unwrap();
+            assert_eq!(step[index], 0.0);
+            let done = &matrix * &step;
+            if (done - error).norm() < 1e-3 * error.norm() {
+                clamped += 1;
+            }
+            // The opposite error points inwards: the joint comes back.
+            let back = limited_step(&chain, &q, &matrix, &-error, 1.0, &none, 1.0).unwrap();
+            assert!(back[index] * free[index] < 0.0);
+        }
+        assert!(clamped >= 50, "{clamped} of 60");
+    }
+
+    #[test]
+    fn null_space_part_leaves_the_tip_alone() {
+        let mut random = Random(62);
+        for _ in 0..30 {
+            let chain = arm(&mut random, 8, true, false);
+            let q = random.configuration(&chain);
+            let matrix = crate::kinematics::jacobian(&chain, &q).unwrap();
+            let pull = DVector::from_fn(8, |_, _| random.between(-1.0, 1.0));
+            let decomposition = Decomposition::of(&matrix).unwrap();
+            let part = decomposition.project(&pull);
+            assert!((&matrix * &part).norm() < 1e-6 * pull.norm());
+            // A projection: never against the pull, and itself again when repeated.
+            assert!(part.dot(&pull) >= 0.0);
+            assert!((decomposition.project(&part) - &part).norm() < 1e-9);
+        }
+    }
+}

@@ -5,6 +5,8 @@
 //! rotation mixes two columns instead of multiplying matrices. `N` is the room for degrees
 //! of freedom, `M` the number of task rows (6: pose, 3: position). Unused places of `N` have
 //! zero columns, which the damped equations leave at rest.
+//!
+//! Longer than other files because its tests look inside the loop.
 
 // Several small fixed arrays are walked in step; iterators would hide the formulas.
 #![allow(clippy::needless_range_loop)]
@@ -380,5 +382,89 @@ pub(super) fn damped_step<const N: usize, const M: usize>(
             }
         }
         Some(step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_arms::{arm, rotation, Random};
+    use super::*;
+    use crate::kinematics::{jacobian, pose_error};
+
+    #[test]
+    fn error_and_jacobian_equal_the_plain_ones() {
+        let mut random = Random(51);
+        for round in 0..60 {
+            let dof = 1 + round % 8;
+            let chain = arm(&mut random, dof, true, round % 2 == 0);
+            let target = Isometry3::from_parts(random.vector(0.5).into(), rotation(&mut random));
+            let mut kernel = Kernel::<8, 6>::new(&chain, &target, 1.0).unwrap();
+            let q = random.configuration(&chain);
+            let mut wide = [0.0; 8];
+            wide[..dof].copy_from_slice(&q);
+            let mut columns = [[9.0; 6]; 8];
+            let mut scratch = kernel.scratch();
+            let found = kernel.linearise(&wide, &mut columns, &mut scratch);
+            let tip = crate::kinematics::forward_kinematics(&chain, &q).unwrap();
+            let error = pose_error(&target, &tip);
+            let plain = jacobian(&chain, &q).unwrap();
+            for row in 0..6 {
+                assert!((found.vector[row] - error[row]).abs() < 1e-9);
+                for column in 0..8 {
+                    let wanted = if column < dof {
+                        plain[(row, column)]
+                    } else {
+                        0.0
+                    };
+                    assert!((columns[column][row] - wanted).abs() < 1e-9);
+                }
+            }
+            assert!((found.squared - error.norm_squared()).abs() < 1e-9);
+            assert_eq!(kernel.error(&wide).vector, found.vector);
+            // Positions alone, in units of a length.
+            kernel.length = 0.5;
+            assert!((kernel.error(&wide).vector[0] - 2.0 * error[0]).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn half_turns_have_an_axis() {
+        let mut random = Random(52);
+        for _ in 0..200 {
+            let axis = random.vector(1.0).normalize();
+            for away in [0.0, 1e-9, 1e-5] {
+                let turn = UnitQuaternion::from_scaled_axis(axis * (std::f64::consts::PI - away));
+                let current = rotation(&mut random);
+                let found = rotation_error(&columns(&(turn * current)), &columns(&current));
+                let back = UnitQuaternion::from_scaled_axis(Vector3::from(found));
+                assert!(back.angle_to(&turn) < 1e-6, "{away}");
+            }
+        }
+    }
+
+    #[test]
+    fn damped_steps_solve_the_normal_equations() {
+        // Both forms against a dense inverse: few columns, and more columns than rows.
+        fn check<const N: usize>(random: &mut Random) {
+            let mut columns = [[0.0; 6]; N];
+            let mut error = [0.0; 6];
+            for value in columns.iter_mut().flatten().chain(&mut error) {
+                *value = random.between(-1.0, 1.0);
+            }
+            let step = damped_step(&columns, &error, 1e-3).unwrap();
+            let matrix = nalgebra::DMatrix::from_fn(6, N, |row, column| columns[column][row]);
+            let normal = matrix.tr_mul(&matrix) + nalgebra::DMatrix::identity(N, N) * 1e-3;
+            let right = matrix.tr_mul(&nalgebra::DVector::from_row_slice(&error));
+            let wanted = normal.lu().solve(&right).unwrap();
+            for index in 0..N {
+                assert!((step[index] - wanted[index]).abs() < 1e-8);
+            }
+        }
+        let mut random = Random(53);
+        for _ in 0..50 {
+            check::<3>(&mut random);
+            check::<6>(&mut random);
+            check::<8>(&mut random);
+        }
     }
 }

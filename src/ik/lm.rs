@@ -202,10 +202,10 @@ pub(super) fn sign(index: usize) -> f64 {
     }
 }
 
-/// The damped step with the column rule: joints at a limit that are pushed outwards are taken
-/// out first; a joint that would leave goes to its limit and is taken out, and the rest is
+/// The damped step with the column rule: joints at a limit that the gradient pushes outwards are
+/// taken out first (that reaches more targets than to let the step decide); a joint that would leave goes to its limit and is taken out, and the rest is
 /// solved again for what is left of the error, until no more joints leave. As each iteration
-/// starts from all joints, a joint comes back as soon as its step points inwards.
+/// starts from all joints, a joint comes back as soon as it is pulled inwards.
 fn limited_step<const N: usize, const M: usize>(
     kernel: &Kernel<N, M>,
     q: &[f64; N],
@@ -336,5 +336,49 @@ impl IkSolver for LevenbergMarquardt {
             },
             NAME,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_arms::{arm, Random};
+    use super::*;
+
+    #[test]
+    fn column_rule_takes_out_what_is_pushed_outwards_and_solves_the_rest() {
+        let mut random = Random(71);
+        let mut complete = 0;
+        for _ in 0..60 {
+            let chain = arm(&mut random, 8, false, false);
+            let target = nalgebra::Isometry3::identity();
+            let mut kernel = Kernel::<8, 6>::new(&chain, &target, 1.0).unwrap();
+            let q: [f64; 8] = widened(&random.configuration(&chain));
+            let mut columns = [[0.0; 6]; 8];
+            let mut scratch = kernel.scratch();
+            kernel.linearise(&q, &mut columns, &mut scratch);
+            let error = [(); 6].map(|()| random.between(-1e-4, 1e-4));
+            let step = |kernel: &Kernel<8, 6>, error: &[f64; 6]| {
+                limited_step(kernel, &q, &columns, error, 1e-14, 1.0).unwrap()
+            };
+            let free = step(&kernel, &error);
+            let index = (0..8).fold(0, |m, k| if free[k].abs() > free[m].abs() { k } else { m });
+            if free[index] > 0.0 {
+                kernel.upper[index] = q[index];
+            } else {
+                kernel.lower[index] = q[index];
+            }
+            let limited = step(&kernel, &error);
+            assert_eq!(limited[index], 0.0);
+            let left = (0..6).map(|row| {
+                let done: f64 = (0..8).map(|k| columns[k][row] * limited[k]).sum();
+                (done - error[row]).abs()
+            });
+            complete += u32::from(left.fold(0.0, f64::max) < 1e-7);
+            // What the joint alone would do inwards brings it back.
+            let inwards = columns[index].map(|part| -1e-4 * free[index].signum() * part);
+            let back = step(&kernel, &inwards);
+            assert!(back[index] * free[index] < 0.0, "it does not come back");
+        }
+        assert!(complete >= 50, "{complete} of 60");
     }
 }

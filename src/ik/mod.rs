@@ -34,6 +34,8 @@ mod registry;
 mod request;
 mod restart;
 mod seed;
+#[cfg(test)]
+mod test_arms;
 mod verify;
 mod winding;
 

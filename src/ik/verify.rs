@@ -264,3 +264,34 @@ pub(super) fn failure(
         beyond_limits: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_arms::planar;
+    use super::*;
+
+    #[test]
+    fn no_answer_outside_limits_tolerances_or_favour_is_accepted() {
+        let chain = planar(&[0.5, 0.4], 1.0);
+        let judged =
+            |q: [f64; 2], request: &IkRequest<'_>| judge(&chain, request, q.to_vec(), 0, "test").1;
+        let at = |q: [f64; 2]| IkRequest::new(forward_kinematics(&chain, &q).unwrap());
+        assert_eq!(judged([0.3, 0.4], &at([0.3, 0.4])), Verdict::Accepted);
+        // On the target, but beyond a limit.
+        assert_eq!(judged([0.3, 1.1], &at([0.3, 1.1])), Verdict::Off);
+        assert_eq!(judged([0.3, 0.4], &at([0.3, 0.4 + 4e-6])), Verdict::Off);
+        assert_eq!(judged([0.3, f64::NAN], &at([0.3, 0.4])), Verdict::Off);
+        let mut position = at([0.3, 0.4]);
+        position.target.rotation = nalgebra::UnitQuaternion::identity();
+        assert_eq!(judged([0.3, 0.4], &position), Verdict::Off);
+        position.goal = Goal::Position;
+        assert_eq!(judged([0.3, 0.4], &position), Verdict::Accepted);
+        let never = |_: &[f64]| false;
+        position.accept = Some(&never);
+        assert_eq!(judged([0.3, 0.4], &position), Verdict::Refused);
+        assert_eq!(
+            judge(&chain, &position, vec![0.3], 0, "test").1,
+            Verdict::Off
+        );
+    }
+}

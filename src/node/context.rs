@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::{builtin_interfaces, geometry_msgs};
+use tokio::sync::Semaphore;
 
 use super::codes::{Code, Failure};
 use super::convert;
@@ -95,6 +96,9 @@ pub struct Shared {
     pub drawing: Drawing,
     /// Counts goals.
     pub goals: Counter,
+    /// Goals that are planned at a time. A road map cannot be given up halfway, so with more of
+    /// them a burst of goals would keep the newest one waiting for all the others.
+    pub goal_turns: Semaphore,
     /// The end.
     pub shutdown: Shutdown,
     reports: Counter,
@@ -134,6 +138,7 @@ impl Shared {
             mover: Mover::default(),
             drawing: Drawing::default(),
             goals: Counter::default(),
+            goal_turns: Semaphore::new(2),
             shutdown,
             reports: Counter::default(),
             said: Mutex::new(HashMap::new()),

@@ -222,3 +222,58 @@ fn inflated(pen: &mut Pen, view: &View, obstacle: &Obstacle, height: f64) {
         .flat_map(|(a, b)| [at(a, height), at(b, height)])
         .collect();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::test_data::{square, view, with_obstacles};
+
+    #[test]
+    fn markers_replace_those_before_and_none_has_the_name_of_another() {
+        let view = view("six_axis", &[0.0; 6], &[]);
+        let view = with_obstacles(
+            view,
+            &[square("a", 1.0, 0.0, 0.1), square("b", 0.0, 1.0, 0.1)],
+        );
+        let plan = LastPlan {
+            tip_path: vec![nalgebra::Isometry3::identity()],
+            edges: vec![[Point2::new(0.0, 0.0), Point2::new(1.0, 0.0)]],
+        };
+        let markers = drawn(&view, &plan).markers;
+        assert_eq!(markers[0].action, Marker::DELETEALL as i32);
+        let mut seen = std::collections::HashSet::new();
+        for marker in &markers {
+            assert_eq!(marker.header.frame_id, view.robot.chain.base);
+            assert!(
+                seen.insert((marker.ns.clone(), marker.id)),
+                "{} {}",
+                marker.ns,
+                marker.id
+            );
+            assert!((marker.pose.orientation.w - 1.0).abs() < 1e-12);
+        }
+        for (namespace, count) in [
+            ("obstacles", 2),
+            ("obstacle_edges", 2),
+            ("obstacle_names", 2),
+            ("inflated", 2),
+            ("roadmap", 1),
+            ("path", 1),
+            ("goal", 3),
+        ] {
+            let found = markers
+                .iter()
+                .filter(|marker| marker.ns == namespace)
+                .count();
+            assert_eq!(found, count, "{namespace}");
+        }
+        // Lists of lines have an even number of points, lists of triangles a multiple of three.
+        let fits = |marker: &Marker| match marker.type_ {
+            kind if kind == Marker::LINE_LIST as i32 => marker.points.len() % 2 == 0,
+            kind if kind == Marker::TRIANGLE_LIST as i32 => marker.points.len() % 3 == 0,
+            kind if kind == Marker::LINE_STRIP as i32 => marker.points.len() >= 2,
+            _ => true,
+        };
+        assert!(markers.iter().all(fits));
+    }
+}

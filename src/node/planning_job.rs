@@ -208,3 +208,120 @@ fn obstacles(
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinematics::forward_kinematics;
+    use crate::node::test_data::{square, view, with_obstacles};
+    use nalgebra::Translation3;
+
+    const Q: [f64; 6] = [0.0, -1.2, 1.6, -0.4, 1.57, 0.0];
+
+    /// From the six-joint arm's pose to one 0.3 m beside it.
+    fn sideways(view: &View) -> (Order, Pose) {
+        let start = forward_kinematics(&view.robot.chain, &Q).unwrap();
+        let goal = Translation3::new(0.0, 0.3, 0.0) * start;
+        (Order::new(Q.to_vec(), vec![goal]), start)
+    }
+
+    fn code(view: &View, order: &Order) -> (Code, String) {
+        let failure = plan_order(view, order, &|| false).unwrap_err().failure;
+        (failure.code, failure.message)
+    }
+
+    #[test]
+    fn obstacles_of_the_order_alone_are_gone_around_and_the_known_ones_can_be_left_out() {
+        let view = view("six_axis", &Q, &[]);
+        let (mut order, start) = sideways(&view);
+        let middle = start.translation.vector;
+        let straight = plan_order(&view, &order, &|| false).unwrap();
+        assert!((straight.plan.path.length - 0.3).abs() < 1e-6);
+        let wall = square("wall", middle.x, middle.y + 0.15, 0.04);
+        order.extra = vec![wall.clone()];
+        let around = plan_order(&view, &order, &|| false).unwrap();
+        assert!(around.plan.path.length > 0.31);
+        assert!((around.plan.path.min_clearance - 0.03).abs() < 1e-3);
+        order.clearance = 0.05;
+        let wider = plan_order(&view, &order, &|| false).unwrap();
+        assert!(wider.plan.path.length > around.plan.path.length);
+        // Known to the node, and removed for this order.
+        let known = with_obstacles(view.clone(), &[wall.clone()]);
+        order.extra = vec![Sent {
+            operation: crate::node::obstacles::Operation::Remove,
+            ..wall
+        }];
+        let without = plan_order(&known, &order, &|| false).unwrap();
+        assert!((without.plan.path.length - 0.3).abs() < 1e-6);
+    }
+
+    #[test]
+    fn scaling_makes_the_motion_slower() {
+        let view = view("six_axis", &Q, &[]);
+        let (mut order, _) = sideways(&view);
+        let fast = plan_order(&view, &order, &|| false)
+            .unwrap()
+            .plan
+            .trajectory
+            .duration();
+        (order.velocity_scaling, order.acceleration_scaling) = (0.1, 0.1);
+        let slow = plan_order(&view, &order, &|| false)
+            .unwrap()
+            .plan
+            .trajectory
+            .duration();
+        assert!(slow > 2.0 * fast, "{slow} {fast}");
+    }
+
+    #[test]
+    fn each_fault_has_its_code() {
+        let view = view("six_axis", &Q, &[]);
+        let (order, start) = sideways(&view);
+        let (x, y) = (start.translation.vector.x, start.translation.vector.y);
+        let with = |change: &dyn Fn(&mut Order)| {
+            let mut order = order.clone();
+            change(&mut order);
+            code(&view, &order)
+        };
+        assert_eq!(with(&|o| o.clearance = f64::NAN).0, Code::InvalidRequest);
+        assert_eq!(
+            with(&|o| o.roadmap = "a_star".into()).0,
+            Code::UnknownRoadmap
+        );
+        assert_eq!(with(&|o| o.velocity_scaling = 1.5).0, Code::InvalidRequest);
+        assert_eq!(with(&|o| o.goals = vec![]).0, Code::InvalidRequest);
+        assert_eq!(with(&|o| o.start[2] = 4.0).0, Code::StartStateInvalid);
+        let (code, text) = with(&|o| o.extra = vec![square("here", x, y, 0.05)]);
+        assert_eq!(code, Code::StartStateInCollision);
+        assert!(text.contains("here"), "{text}");
+        let (code, text) = with(&|o| o.extra = vec![square("there", x, y + 0.3, 0.05)]);
+        assert_eq!(code, Code::GoalInCollision);
+        assert!(text.contains("there"), "{text}");
+        let mut flat = square("flat", 5.0, 5.0, 0.1);
+        flat.corners.truncate(2);
+        let (code, text) = with(&|o| o.extra = vec![flat.clone()]);
+        assert_eq!(code, Code::InvalidObstacle);
+        assert!(
+            text.starts_with("extra_obstacles: obstacle \"flat\""),
+            "{text}"
+        );
+        let far = Translation3::new(5.0, 0.0, 0.0) * start;
+        assert_eq!(with(&|o| o.goals = vec![far]).0, Code::Unreachable);
+        let cancelled = plan_order(&view, &order, &|| true).unwrap_err();
+        assert_eq!(cancelled.failure.code, Code::Preempted);
+    }
+
+    #[test]
+    fn other_links_that_meet_an_obstacle_are_told() {
+        let view = view("six_axis", &Q, &[]);
+        let (mut order, start) = sideways(&view);
+        // Between the base and the tip, out of the tip's way.
+        order.extra = vec![square("post", 0.5 * start.translation.vector.x, 0.0, 0.03)];
+        let planned = plan_order(&view, &order, &|| false).unwrap();
+        let told = planned
+            .notes
+            .iter()
+            .any(|note| note.contains("meets obstacle \"post\""));
+        assert!(told, "{:?}", planned.notes);
+    }
+}

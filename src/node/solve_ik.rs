@@ -204,3 +204,7 @@ fn unsolved(error: &IkError, solver: &dyn IkSolver, notes: &[String], cancelled:
         ..failed(&failure)
     }
 }
+
+#[cfg(test)]
+#[path = "solve_ik_tests.rs"]
+mod tests;

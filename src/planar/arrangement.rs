@@ -14,7 +14,7 @@ use nalgebra::Point2;
 use super::bodies::Bodies;
 use super::faces::Faces;
 use super::predicates::compare_angle;
-use super::sector::{Contact, Corner, Sector};
+use super::sector::{Contact, Corner, Sector, Turn};
 use super::subdivision::Subdivision;
 
 /// A vertex of the merged outlines.
@@ -26,6 +26,9 @@ pub struct Vertex {
     pub sectors: Vec<Sector>,
     /// Whether shortest paths can turn here, and by which directions.
     pub corner: Option<Corner>,
+    /// How taut paths go through it, if any does. Every corner has a turn; straight vertices
+    /// have one too.
+    pub turn: Option<Turn>,
     /// Obstacles that reach it (indices; the number of obstacles stands for the boundary).
     pub obstacles: Vec<u32>,
 }
@@ -124,8 +127,9 @@ impl Arrangement {
     /// Leaves only those corners to turn in that `keep` confirms.
     pub(crate) fn keep_corners(&mut self, keep: impl Fn(&Point2<f64>) -> bool) {
         for vertex in &mut self.vertices {
-            if vertex.corner.is_some() && !keep(&vertex.point) {
+            if vertex.turn.is_some() && !keep(&vertex.point) {
                 vertex.corner = None;
+                vertex.turn = None;
             }
         }
     }

@@ -400,11 +400,12 @@ impl Faces {
         let piece = |k: usize| subdivision.points[self.target(star[k % count]) as usize];
         let edge = |k: usize| self.direction(bodies, subdivision, star[k % count]);
         let sectors = sectors_of(&point, count, &turns, piece);
-        let corner = Fan::new(&point, &sectors_of(&point, count, &turns, edge), contact).corner();
+        let fan = Fan::new(&point, &sectors_of(&point, count, &turns, edge), contact);
         Vertex {
             point,
             sectors,
-            corner,
+            corner: fan.corner(),
+            turn: fan.turn(),
             obstacles: Vec::new(),
         }
     }

@@ -11,6 +11,7 @@
 //! | `subdivision` | edges split until they meet only at their ends |
 //! | `faces` | what lies between the pieces, and what covers it |
 //! | `arrangement` | merged outlines: edges and corners without crossings |
+//! | `triangulation` | the free space in triangles, and what is seen through them |
 //! | `bodies`, `grid` | what blocks, flat, and found quickly |
 //! | `world` | the obstacles, and every question about free space |
 //! | `location` | where a point lies, the nearest free one |
@@ -32,6 +33,7 @@ mod polygon_error;
 pub mod predicates;
 pub mod sector;
 mod subdivision;
+pub mod triangulation;
 pub mod world;
 
 pub use arrangement::{Arrangement, Edge, Vertex};

@@ -54,11 +54,11 @@ pub fn orient2d(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientatio
 
 /// Smallest coordinate magnitude that is kept. [m]
 ///
-/// Products of four such numbers still do not underflow, which is what the
-/// exact predicate needs; nothing in a robot's world is that small.
-const TINY: f64 = 1e-70;
+/// Products of such numbers do not underflow, which is what the exact predicates
+/// need; nothing in a robot's world is that small.
+const TINY: f64 = 1e-40;
 
-/// Replaces a coordinate below 1e-70 m (and the negative zero) by zero.
+/// Replaces a coordinate below 1e-40 m (and the negative zero) by zero.
 #[inline]
 pub fn flush_tiny(value: f64) -> f64 {
     if value.abs() < TINY {

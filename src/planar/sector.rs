@@ -100,8 +100,6 @@ pub struct Fan {
     contact: Contact,
     /// Boundary directions in counter-clockwise order, no two the same.
     rays: Vec<Point2<f64>>,
-    /// Whether ray `k` itself is free of interiors.
-    ray_free: Vec<bool>,
     /// Component of the open turn between ray `k` and the next, if it is free.
     turn: Vec<Option<usize>>,
     /// First and last ray of every component with a turn (equal for a full circle cut once).
@@ -174,7 +172,6 @@ impl Fan {
             center: *center,
             contact,
             rays,
-            ray_free,
             turn,
             spans,
             seams,
@@ -237,9 +234,26 @@ impl Fan {
         }
     }
 
-    /// Whether ray directions are free of interiors, in order, for checks.
-    pub fn free_rays(&self) -> impl Iterator<Item = (&Point2<f64>, bool)> {
-        self.rays.iter().zip(self.ray_free.iter().copied())
+    /// How a taut path can go through here: `None` if no straight or convex way does.
+    pub fn turn(&self) -> Option<Turn> {
+        if self.contact == Contact::Passable && self.spans.len() + self.seams > 1 {
+            return Some(Turn::Any);
+        }
+        self.spans
+            .iter()
+            .filter_map(|&(start, end)| Some((*self.rays.get(start)?, *self.rays.get(end)?)))
+            .find(|(a, b)| {
+                // At least a half turn of free directions from `a` to `b`.
+                orient2d(&self.center, a, b) != Orientation::Left
+                    || same_direction(&self.center, a, b)
+            })
+            .map(|(a, b)| {
+                if same_direction(&self.center, &a, &b) {
+                    Turn::Any
+                } else {
+                    Turn::Around(Sector { from: b, to: a })
+                }
+            })
     }
 }
 
@@ -262,6 +276,56 @@ impl Corner {
             Some(s) if s.is_wall(center) => true,
             Some(s) => !in_open_sector(center, &s.from, &s.to, d),
         }
+    }
+}
+
+/// How a taut path can go through a vertex.
+///
+/// A path that is pulled taut touches the obstacle in every vertex that it goes
+/// through: it neither comes from where the obstacle is nor straight at it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Turn {
+    /// Around this blocked sector, of a half turn at most.
+    Around(Sector),
+    /// By any free direction: the tip of a wall, or a contact that can be passed.
+    Any,
+}
+
+impl Turn {
+    /// Whether a taut path through `center` can come or go along `center → d`.
+    #[inline]
+    pub fn is_taut(&self, center: &Point2<f64>, d: &Point2<f64>) -> bool {
+        let Turn::Around(sector) = self else {
+            return true;
+        };
+        let from = orient2d(center, &sector.from, d);
+        let to = orient2d(center, &sector.to, d);
+        // Not strictly between the two edges' lines, on the obstacle's side or the opposite.
+        from == Orientation::Collinear || to == Orientation::Collinear || from == to
+    }
+
+    /// Whether a taut path through `center` can come or go along any direction of the closed
+    /// wedge (of less than a half turn) from `right` counter-clockwise to `left`.
+    #[inline]
+    pub fn has_taut_between(
+        &self,
+        center: &Point2<f64>,
+        right: &Point2<f64>,
+        left: &Point2<f64>,
+    ) -> bool {
+        let Turn::Around(sector) = self else {
+            return true;
+        };
+        let sides = |d: &Point2<f64>| {
+            [
+                orient2d(center, &sector.from, d),
+                orient2d(center, &sector.to, d),
+            ]
+        };
+        let sides = [sides(right), sides(left)];
+        let taut = |s: &[Orientation; 2]| s.contains(&Orientation::Collinear) || s[0] == s[1];
+        // Both in the same one of the two forbidden turns: so is everything in between.
+        sides.iter().any(taut) || sides[0] != sides[1]
     }
 }
 

@@ -210,6 +210,10 @@ fn follow_legs(
     template.target = Pose::identity();
     let mut done = 0.0;
     for (index, (leg, _)) in legs.iter().enumerate() {
+        // A redundant arm that is already there must not start to look for a better posture.
+        if leg.is_done(&template.tolerances, template.goal) {
+            continue;
+        }
         if index > 0 && path.joint_path.points.len() > 1 {
             path.joint_path.stops.push(path.joint_path.points.len() - 1);
         }

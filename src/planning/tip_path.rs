@@ -11,7 +11,8 @@
 
 use nalgebra::{Point2, Rotation2, UnitQuaternion, Vector2, Vector3};
 
-use crate::kinematics::Pose;
+use crate::ik::{Goal, Tolerances};
+use crate::kinematics::{residual, Pose};
 
 /// Fillets smaller than this \[m\] are no fillets: the arm stops at the corner.
 const SMALLEST_FILLET: f64 = 1e-6;
@@ -206,10 +207,12 @@ impl TipPath {
             .hypot(self.goal.translation.z - self.start.translation.z)
     }
 
-    /// Largest and smallest height of the tip \[m\].
-    pub fn heights(&self) -> (f64, f64) {
-        let (a, b) = (self.start.translation.z, self.goal.translation.z);
-        (a.min(b), a.max(b))
+    /// Whether the goal is where the path starts, up to the tolerances.
+    pub fn is_done(&self, tolerances: &Tolerances, goal: Goal) -> bool {
+        let off = residual(&self.goal, &self.start);
+        off.position <= tolerances.position
+            && (goal == Goal::Position || off.orientation <= tolerances.orientation)
+            && self.planar_length() <= tolerances.position
     }
 
     /// The tip's pose at the fraction `u` of the path, 0 to 1.

@@ -75,6 +75,25 @@ impl Adjacency {
     }
 }
 
+/// Anything that knows the neighbours of its nodes.
+pub trait Graph {
+    /// Number of nodes.
+    fn node_count(&self) -> usize;
+
+    /// Calls `f` with every neighbour of a node and the distance.
+    fn for_each_neighbour(&mut self, node: u32, f: impl FnMut(u32, f64));
+}
+
+impl Graph for &Adjacency {
+    fn node_count(&self) -> usize {
+        Adjacency::node_count(self)
+    }
+
+    fn for_each_neighbour(&mut self, node: u32, mut f: impl FnMut(u32, f64)) {
+        self.neighbours(node).for_each(|(n, w)| f(n, w));
+    }
+}
+
 /// Which algorithm searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Search {
@@ -127,7 +146,7 @@ impl Ord for Entry {
 /// nodes `to` (each with the distance). `remaining` is the straight distance from a node to
 /// the goal.
 pub fn shortest(
-    graph: &Adjacency,
+    mut graph: impl Graph,
     search: Search,
     from: &[(u32, f64)],
     to: &[(u32, f64)],
@@ -177,8 +196,7 @@ pub fn shortest(
             });
         }
         expanded += 1;
-        let last = std::iter::once((goal, to_goal[node as usize])).filter(|l| l.1.is_finite());
-        for (next, weight) in graph.neighbours(node).chain(last) {
+        let mut reach = |next: u32, weight: f64| {
             let reached = reached + weight;
             if reached < best[next as usize] {
                 best[next as usize] = reached;
@@ -189,6 +207,10 @@ pub fn shortest(
                     node: next,
                 });
             }
+        };
+        graph.for_each_neighbour(node, &mut reach);
+        if to_goal[node as usize].is_finite() {
+            reach(goal, to_goal[node as usize]);
         }
     }
     None

@@ -261,8 +261,13 @@ impl TrapezoidalRoadmap {
                 }
                 way.push(from);
                 way.reverse();
-                way.dedup();
-                way.retain(|p| p != start && p != goal);
+                // The way may come by its own ends: no need to go round.
+                if let Some(k) = way.iter().rposition(|p| p == start) {
+                    way.drain(..k);
+                }
+                if let Some(k) = way.iter().position(|p| p == goal) {
+                    way.truncate(k);
+                }
                 return Some((way, expanded));
             }
             let range = self.start[n as usize] as usize..self.start[n as usize + 1] as usize;

@@ -1,0 +1,448 @@
+//! The plane in triangles along the merged outlines, and what can be seen through them.
+//!
+//! A constrained Delaunay triangulation [Chew1989] (crate `spade`) of all
+//! outline vertices and a wide box around them, copied into flat arrays. What a
+//! point sees is found by triangular expansion [Bungiu2014]: from the point's
+//! triangle through every edge that is no outline, with a cone of sight that
+//! narrows at each vertex; only triangles that are seen are looked at.
+
+use nalgebra::Point2;
+use spade::{ConstrainedDelaunayTriangulation, Triangulation as _};
+
+use super::arrangement::Arrangement;
+use super::predicates::{orient2d, Orientation};
+
+/// No triangle.
+const NONE: u32 = u32::MAX;
+
+/// Triangles of a world's free space.
+#[derive(Debug, Clone, Default)]
+pub struct Triangulation {
+    /// The arrangement's vertices, then the box's corners.
+    points: Vec<Point2<f64>>,
+    /// Corners of every triangle, counter-clockwise.
+    corners: Vec<[u32; 3]>,
+    /// The triangle beyond the edge from corner `k` to the next one; `NONE` beyond the box.
+    beyond: Vec<[u32; 3]>,
+    /// Bit `k`: that edge is an outline.
+    outlines: Vec<u8>,
+    /// Whether a triangle is blocked.
+    blocked: Vec<bool>,
+    /// Free triangles at every vertex, flat, each with the place of the vertex in it.
+    start: Vec<u32>,
+    fan: Vec<(u32, u8)>,
+    /// A triangle near every cell of a grid over the box.
+    hints: Hints,
+}
+
+/// The next corner counter-clockwise.
+#[inline]
+fn next(k: usize) -> usize {
+    if k == 2 {
+        0
+    } else {
+        k + 1
+    }
+}
+
+/// A cone of sight that enters a triangle.
+#[derive(Debug, Clone, Copy)]
+struct Cone {
+    /// The triangle, and the place of the edge by which it is entered.
+    triangle: u32,
+    edge: u8,
+    /// Vertices on the cone's right and left border.
+    right: u32,
+    left: u32,
+}
+
+impl Triangulation {
+    /// Triangulates. `None` if the library refuses (which it does only for coordinates that
+    /// a world cannot have).
+    pub fn new(arrangement: &Arrangement, outside_is_blocked: bool) -> Option<Self> {
+        let mut points: Vec<Point2<f64>> = arrangement.vertices().iter().map(|v| v.point).collect();
+        let real = points.len();
+        let (mut low, mut high) = (Point2::new(-1.0, -1.0), Point2::new(1.0, 1.0));
+        if let Some(first) = points.first() {
+            (low, high) = (*first, *first);
+        }
+        for p in &points {
+            (low, high) = (low.inf(p), high.sup(p));
+        }
+        let room = nalgebra::Vector2::repeat((high - low).norm() + 1e-3);
+        let (low, high) = (low - room, high + room);
+        points.extend([
+            low,
+            Point2::new(high.x, low.y),
+            high,
+            Point2::new(low.x, high.y),
+        ]);
+
+        let mut constraints: Vec<[usize; 2]> = arrangement
+            .edges()
+            .iter()
+            .map(|e| e.ends.map(|v| v as usize))
+            .map(|[a, b]| [a.min(b), a.max(b)])
+            .collect();
+        constraints.sort_unstable();
+        constraints.dedup();
+        let vertices = points
+            .iter()
+            .map(|p| spade::Point2::new(p.x, p.y))
+            .collect();
+        let mut conflicts = 0;
+        let cdt = ConstrainedDelaunayTriangulation::<spade::Point2<f64>>::try_bulk_load_cdt(
+            vertices,
+            constraints,
+            |_| conflicts += 1,
+        )
+        .ok()?;
+        if conflicts > 0 || cdt.num_vertices() != points.len() {
+            return None;
+        }
+        let count = cdt.num_inner_faces();
+        let mut this = Triangulation {
+            points,
+            corners: vec![[0; 3]; count],
+            beyond: vec![[NONE; 3]; count],
+            outlines: vec![0; count],
+            blocked: vec![false; count],
+            ..Triangulation::default()
+        };
+        for face in cdt.inner_faces() {
+            // The outer face is number 0.
+            let t = face.index() - 1;
+            for (k, edge) in face.adjacent_edges().iter().enumerate() {
+                this.corners[t][k] = edge.from().index() as u32;
+                let other = edge.rev().face();
+                if !other.is_outer() {
+                    this.beyond[t][k] = other.index() as u32 - 1;
+                }
+                this.outlines[t] |= u8::from(edge.is_constraint_edge()) << k;
+            }
+        }
+        this.block(arrangement, real as u32, outside_is_blocked);
+        this.collect_fans();
+        this.hints = Hints::new(&this, low, high);
+        Some(this)
+    }
+
+    /// Floods blocked and free areas from the outlines' two sides.
+    fn block(&mut self, arrangement: &Arrangement, real: u32, outside_is_blocked: bool) {
+        let mut solid: Vec<(u32, u32)> = arrangement
+            .edges()
+            .iter()
+            .filter(|e| !e.is_wall)
+            .map(|e| (e.ends[0], e.ends[1]))
+            .collect();
+        solid.sort_unstable();
+        let mut known = vec![false; self.corners.len()];
+        let mut stack: Vec<(u32, bool)> = Vec::new();
+        for (t, corners) in (0u32..).zip(&self.corners) {
+            for k in 0..3 {
+                let (a, b) = (corners[k], corners[next(k)]);
+                // The triangle lies to the left of its edges.
+                if solid.binary_search(&(a, b)).is_ok() {
+                    stack.push((t, true));
+                } else if solid.binary_search(&(b, a)).is_ok() {
+                    stack.push((t, false));
+                }
+                if a >= real && b >= real {
+                    stack.push((t, outside_is_blocked));
+                }
+            }
+        }
+        // Blocked ones first: where a seam can be passed both of its sides are blocked.
+        stack.sort_unstable_by_key(|s| (s.1, s.0));
+        while let Some((t, blocked)) = stack.pop() {
+            if std::mem::replace(&mut known[t as usize], true) {
+                continue;
+            }
+            self.blocked[t as usize] = blocked;
+            for k in 0..3 {
+                let other = self.through(t, k);
+                if other != NONE {
+                    stack.push((other, blocked));
+                }
+            }
+        }
+    }
+
+    fn collect_fans(&mut self) {
+        let mut start = vec![0u32; self.points.len() + 1];
+        let free = |t: &usize| !self.blocked[*t];
+        for t in (0..self.corners.len()).filter(free) {
+            for v in self.corners[t] {
+                start[v as usize + 1] += 1;
+            }
+        }
+        for k in 1..start.len() {
+            start[k] += start[k - 1];
+        }
+        let mut fill = start.clone();
+        let mut fan = vec![(0, 0); start.last().copied().unwrap_or(0) as usize];
+        for t in (0..self.corners.len()).filter(free) {
+            for (k, v) in (0u8..).zip(self.corners[t]) {
+                fan[fill[v as usize] as usize] = (t as u32, k);
+                fill[v as usize] += 1;
+            }
+        }
+        self.start = start;
+        self.fan = fan;
+    }
+
+    /// Number of triangles.
+    pub fn len(&self) -> usize {
+        self.corners.len()
+    }
+
+    /// Whether there are no triangles.
+    pub fn is_empty(&self) -> bool {
+        self.corners.is_empty()
+    }
+
+    /// Free triangles as polygons, for drawing; those at the outer box are left out.
+    pub fn free_triangles(&self) -> Vec<[Point2<f64>; 3]> {
+        let real = self.points.len() as u32 - 4;
+        self.corners
+            .iter()
+            .zip(&self.blocked)
+            .filter(|(c, blocked)| !**blocked && c.iter().all(|v| *v < real))
+            .map(|(c, _)| c.map(|v| self.points[v as usize]))
+            .collect()
+    }
+
+    #[inline]
+    fn point(&self, v: u32) -> &Point2<f64> {
+        &self.points[v as usize]
+    }
+
+    /// Calls `found` with every outline vertex that vertex `v` sees without another vertex
+    /// exactly in between, each at least once, for directions in the closed wedge of free
+    /// triangles that `wedge` (the wedge's two vertices) accepts.
+    pub fn visible_from_vertex(
+        &self,
+        v: u32,
+        stack: &mut SightStack,
+        wedge: impl Fn(&Point2<f64>, &Point2<f64>) -> bool,
+        mut found: impl FnMut(u32),
+    ) {
+        let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
+        let p = *self.point(v);
+        for &(t, k) in &self.fan[range] {
+            let corners = self.corners[t as usize];
+            let edge = next(k as usize);
+            let (right, left) = (corners[edge], corners[next(edge)]);
+            if !wedge(self.point(right), self.point(left)) {
+                continue;
+            }
+            found(right);
+            found(left);
+            self.expand(&p, t, edge, right, left, stack, &mut found);
+        }
+    }
+
+    /// The same for a point inside free space. Says `false`, without having called `found`,
+    /// if the point is in a blocked triangle, on an outline or outside the box.
+    pub fn visible_from_point(
+        &self,
+        p: &Point2<f64>,
+        stack: &mut SightStack,
+        mut found: impl FnMut(u32),
+    ) -> bool {
+        let Some(t) = self.locate(p) else {
+            return false;
+        };
+        let corners = self.corners[t as usize];
+        if self.blocked[t as usize] || corners.iter().any(|v| self.point(*v) == p) {
+            return false;
+        }
+        let mut through = None;
+        for k in 0..3 {
+            let (a, b) = (self.point(corners[k]), self.point(corners[next(k)]));
+            if orient2d(a, b, p) == Orientation::Collinear {
+                through = Some(k);
+            }
+        }
+        // On an edge of the triangulation: the two triangles beside it together.
+        let mut around = vec![(t, through)];
+        if let Some(k) = through {
+            let other = self.through(t, k);
+            if other == NONE {
+                return false;
+            }
+            around.push((other, self.place_of(other, t)));
+        }
+        for (t, except) in around {
+            let corners = self.corners[t as usize];
+            for k in (0..3).filter(|k| Some(*k) != except) {
+                let (right, left) = (corners[k], corners[next(k)]);
+                found(right);
+                found(left);
+                self.expand(p, t, k, right, left, stack, &mut found);
+            }
+        }
+        true
+    }
+
+    /// The triangle beyond edge `k` of `t`, `NONE` if that is an outline.
+    #[inline]
+    fn through(&self, t: u32, k: usize) -> u32 {
+        if self.outlines[t as usize] >> k & 1 == 1 {
+            NONE
+        } else {
+            self.beyond[t as usize][k]
+        }
+    }
+
+    /// The place in `t` of the edge that it shares with `other`.
+    fn place_of(&self, t: u32, other: u32) -> Option<usize> {
+        self.beyond[t as usize].iter().position(|n| *n == other)
+    }
+
+    /// Follows a cone of sight out of triangle `t` by its edge `k`.
+    #[allow(clippy::too_many_arguments)]
+    #[inline]
+    fn expand(
+        &self,
+        p: &Point2<f64>,
+        t: u32,
+        k: usize,
+        right: u32,
+        left: u32,
+        stack: &mut SightStack,
+        found: &mut impl FnMut(u32),
+    ) {
+        let stack = &mut stack.0;
+        self.enter(t, k, right, left, stack);
+        while let Some(Cone {
+            triangle,
+            edge,
+            right,
+            left,
+        }) = stack.pop()
+        {
+            let corners = &self.corners[triangle as usize];
+            // The edge runs from left to right as seen from inside the triangle.
+            let to_left = next(next(edge as usize));
+            let to_right = next(edge as usize);
+            let apex = corners[to_left];
+            let c = self.point(apex);
+            let beyond_right = orient2d(p, self.point(right), c);
+            let beyond_left = orient2d(p, self.point(left), c);
+            let inside = beyond_right == Orientation::Left && beyond_left == Orientation::Right;
+            if inside {
+                found(apex);
+            }
+            // Through the edge on the apex's right, if the cone reaches it.
+            if beyond_right == Orientation::Left {
+                let left = if inside { apex } else { left };
+                self.enter(triangle, to_right, right, left, stack);
+            }
+            if beyond_left == Orientation::Right {
+                let right = if inside { apex } else { right };
+                self.enter(triangle, to_left, right, left, stack);
+            }
+        }
+    }
+
+    #[inline]
+    fn enter(&self, t: u32, k: usize, right: u32, left: u32, stack: &mut Vec<Cone>) {
+        let other = self.through(t, k);
+        if other == NONE {
+            return;
+        }
+        if let Some(edge) = self.place_of(other, t) {
+            stack.push(Cone {
+                triangle: other,
+                edge: edge as u8,
+                right,
+                left,
+            });
+        }
+    }
+
+    /// A triangle that holds `p` (in its inside or on its rim).
+    fn locate(&self, p: &Point2<f64>) -> Option<u32> {
+        let mut t = self.hints.near(p)?;
+        let holds = |t: u32| {
+            let c = self.corners[t as usize];
+            (0..3).all(|k| {
+                orient2d(self.point(c[k]), self.point(c[next(k)]), p) != Orientation::Right
+            })
+        };
+        // A walk towards p across whichever edge parts it from p.
+        for _ in 0..self.corners.len() {
+            let c = self.corners[t as usize];
+            let parted = (0..3).find(|k| {
+                orient2d(self.point(c[*k]), self.point(c[next(*k)]), p) == Orientation::Right
+            });
+            let Some(k) = parted else { return Some(t) };
+            match self.beyond[t as usize][k] {
+                NONE => break,
+                other => t = other,
+            }
+        }
+        // Outside the box, or the walk went round, which constrained triangles may bring about.
+        (0..self.corners.len() as u32).find(|t| holds(*t))
+    }
+}
+
+/// Buffer for triangular expansion, kept between calls.
+#[derive(Debug, Clone, Default)]
+pub struct SightStack(Vec<Cone>);
+
+/// A triangle near every cell of a uniform grid.
+#[derive(Debug, Clone, Default)]
+struct Hints {
+    low: Point2<f64>,
+    cell: nalgebra::Vector2<f64>,
+    side: usize,
+    triangles: Vec<u32>,
+}
+
+impl Hints {
+    fn new(triangulation: &Triangulation, low: Point2<f64>, high: Point2<f64>) -> Self {
+        // The box is about three times as wide as what is in it.
+        let side = ((triangulation.len() as f64).sqrt() * 3.0)
+            .ceil()
+            .clamp(1.0, 2000.0) as usize;
+        let cell = (high - low) / side as f64;
+        let mut hints = Hints {
+            low,
+            cell,
+            side,
+            triangles: vec![NONE; side * side],
+        };
+        for (t, corners) in (0u32..).zip(&triangulation.corners) {
+            let [a, b, c] = corners.map(|v| triangulation.points[v as usize].coords);
+            if let Some(k) = hints.index(&Point2::from((a + b + c) / 3.0)) {
+                hints.triangles[k] = t;
+            }
+        }
+        // Empty cells take over from the cell before them.
+        let mut last = 0;
+        for t in &mut hints.triangles {
+            if *t == NONE {
+                *t = last;
+            }
+            last = *t;
+        }
+        hints
+    }
+
+    fn index(&self, p: &Point2<f64>) -> Option<usize> {
+        let d = p - self.low;
+        let (x, y) = (d.x / self.cell.x, d.y / self.cell.y);
+        let side = self.side as f64;
+        if !(x >= 0.0 && y >= 0.0 && x <= side && y <= side) {
+            return None;
+        }
+        let limit = self.side - 1;
+        Some((y as usize).min(limit) * self.side + (x as usize).min(limit))
+    }
+
+    fn near(&self, p: &Point2<f64>) -> Option<u32> {
+        self.index(p).and_then(|k| self.triangles.get(k)).copied()
+    }
+}
