@@ -27,7 +27,7 @@ def values_of(report):
 class Arm:
     """A running node and what is needed to talk to it about its arm."""
 
-    def __init__(self, process, client, urdf_text, base, tip):
+    def __init__(self, process, client, urdf_text, base, tip, controller_topic=CONTROLLER_TOPIC):
         self.process = process
         self.client = client
         self.urdf_text = urdf_text
@@ -35,7 +35,8 @@ class Arm:
         self.reports = client.listen(DiagnosticStatus, process.topic("status"), DEEP_LATCHED)
         namespace = process.full_name.rsplit("/", 1)[0]
         self.states_topic = f"{namespace}/joint_states"
-        self.controller_topic = f"{namespace}/{CONTROLLER_TOPIC}"
+        absolute = controller_topic.startswith("/")
+        self.controller_topic = controller_topic if absolute else f"{namespace}/{controller_topic}"
         self.states = client.listen(JointState, self.states_topic, qos_profile_sensor_data)
         self.sent = client.listen(JointTrajectory, self.controller_topic).wait_for_publisher()
 
@@ -96,7 +97,7 @@ class Arm:
         message = self.states.wait_for(start=start, what="a joint state")
         return self.chain.values(message.name, message.position)
 
-    def wait_until_at(self, target, tolerance=1e-3):
+    def wait_until_at(self, target, tolerance=1e-6):
         """Wait until the arm's joints are at the target."""
         self.client.wait_until(
             lambda: np.max(np.abs(self.joints() - target)) < tolerance, f"the arm to be at {target}"

@@ -104,7 +104,8 @@ class Starter:
             file = URDF_FOLDER / f"{description}.urdf"
             base, tip = OWN_ARMS[description]
         process = self.node({"urdf_file": str(file), **parameters}, **options)
-        return Arm(process, self.client, file.read_text(), base, tip)
+        topic = {"controller_topic": parameters["controller_topic"]} if "controller_topic" in parameters else {}
+        return Arm(process, self.client, file.read_text(), base, tip, **topic)
 
     def finish(self):
         """End every node with SIGINT; each must end well."""

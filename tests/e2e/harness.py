@@ -68,6 +68,10 @@ class NodeProcess:
         """Everything that the node has printed so far."""
         return self._log.read_text(errors="replace")
 
+    def wait_for_log(self, client, text):
+        """Wait until the node has printed the text: it may offer a service a moment before it says so."""
+        client.wait_until(lambda: text in self.log(), f"{text!r} in the log")
+
     def topic(self, name):
         """Full name of a topic or service of the node itself."""
         return f"{self.full_name}/{name}"

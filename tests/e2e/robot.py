@@ -141,9 +141,17 @@ class Chain:
             link = path[-1].parent
         self.base, self.tip = base, tip
         self.path = path[::-1]
-        # A follower moves with its driver, which need not be on the path itself.
-        drivers = [by_name[j.mimic[0]] if j.mimic else j for j in self.path if j.kind != "fixed"]
-        self.joints = list({joint.name: joint for joint in drivers}.values())
+        # How each joint follows the one that is free: (driver, multiplier, offset). A driver need not be on the path,
+        # and may itself follow another.
+        self.follows = {}
+        for joint in self.path:
+            driver, multiplier, offset = joint, 1.0, 0.0
+            while driver.mimic:
+                name, factor, shift = driver.mimic
+                driver, multiplier, offset = by_name[name], multiplier * factor, multiplier * shift + offset
+            self.follows[joint.name] = (driver, multiplier, offset)
+        moving = [self.follows[joint.name][0] for joint in self.path if joint.kind != "fixed"]
+        self.joints = list({joint.name: joint for joint in moving}.values())
         self.names = [joint.name for joint in self.joints]
         self.lower = np.array([joint.lower for joint in self.joints])
         self.upper = np.array([joint.upper for joint in self.joints])
@@ -154,11 +162,8 @@ class Chain:
         values = dict(zip(self.names, q, strict=True))
         matrix = np.eye(4)
         for joint in self.path:
-            if joint.mimic is None:
-                value = values.get(joint.name, 0.0)
-            else:
-                driver, multiplier, offset = joint.mimic
-                value = multiplier * values[driver] + offset
+            driver, multiplier, offset = self.follows[joint.name]
+            value = multiplier * values.get(driver.name, 0.0) + offset
             matrix = matrix @ joint.origin @ joint.motion(value)
         return matrix
 

@@ -166,6 +166,10 @@ def test_one_request_can_do_without_a_known_obstacle(scene):
 
 def test_road_maps_agree_on_the_shortest_length(scene):
     scene.place()
+    unknown = scene.plan(roadmap="?")
+    assert_code(unknown, "UNKNOWN_ROADMAP", "choose one of: ")
+    names = unknown.message.split("choose one of: ")[1].split(" (")[0].split(", ")
+    assert {"visibility_graph", "visibility_sweep", "visibility_naive"} <= set(names)
     lengths = {}
     for name in ("", "visibility_graph", "visibility_sweep", "visibility_naive"):
         answer = scene.plan(roadmap=name)
@@ -245,7 +249,10 @@ def test_goal_that_is_the_start_is_no_motion(scene):
     assert_code(answer, "SUCCESS")
     assert answer.path_length < 1e-6
     _, positions, _ = scene.arm.check_trajectory(answer.trajectory)
-    assert np.max(np.abs(positions - scene.q)) < 1e-4
+    tips = scene.arm.tips(positions)
+    assert np.max(np.linalg.norm(tips - tips[0], axis=1)) < 1e-5
+    # A redundant arm may drift a little towards its preferred posture.
+    assert np.max(np.abs(positions - scene.q)) < 5e-3
 
 
 def test_same_request_same_answer(scene):

@@ -107,7 +107,7 @@ def test_description_by_parameter(starter):
 
 def test_file_goes_before_the_parameter_with_the_text(starter):
     parameters = {"urdf_file": SIX, "robot_description": "<broken", "mock_controller": True}
-    assert "six_axis" in starter.node(parameters).log()
+    starter.node(parameters).wait_for_log(starter.client, '"six_axis"')
 
 
 def test_description_by_the_latched_topic_bad_then_good_then_bad(starter):
@@ -186,7 +186,7 @@ def test_parameter_with_a_slip_of_the_pen_is_not_passed_over(starter):
 
 def test_parameters_of_others_are_passed_over_with_a_word(starter):
     process = starter.node({"urdf_file": SIX, "gripper_width": 0.08})
-    assert "gripper_width" in process.log()
+    process.wait_for_log(starter.client, "gripper_width")
 
 
 def test_parameter_file_of_the_repository_holds_the_defaults(starter):
