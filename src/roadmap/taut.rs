@@ -142,7 +142,10 @@ impl TautRoadmap {
             }
         };
         let mut stack = SightStack::default();
-        if !self.triangulation.visible_from_point(p, &mut stack, &mut add) {
+        if !self
+            .triangulation
+            .visible_from_point(p, &mut stack, &mut add)
+        {
             // On an outline or far outside: the sweep knows all cases.
             look_around(&self.world, p, add);
         }
@@ -187,7 +190,8 @@ impl Graph for Lazy<'_> {
         let roadmap = self.roadmap;
         self.seen.clear();
         roadmap.seen_by_node(node, &mut self.stack, |j| self.seen.push(j));
-        self.seen.extend(roadmap.outlines.neighbours(node).map(|n| n.0));
+        self.seen
+            .extend(roadmap.outlines.neighbours(node).map(|n| n.0));
         // In the order of the stored graph, so that both break ties alike.
         self.seen.sort_unstable();
         self.seen.dedup();
@@ -217,20 +221,22 @@ impl Roadmap for TautRoadmap {
 
     fn edge_list(&self) -> Vec<[Point2<f64>; 2]> {
         match &self.graph {
-            Some(graph) => graph.edges().map(|e| e.map(|i| self.points[i as usize])).collect(),
+            Some(graph) => graph
+                .edges()
+                .map(|e| e.map(|i| self.points[i as usize]))
+                .collect(),
             None => {
                 // What there is instead of a graph.
                 let triangles = self.triangulation.free_triangles();
-                triangles.iter().flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]]).collect()
+                triangles
+                    .iter()
+                    .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]])
+                    .collect()
             }
         }
     }
 
-    fn shortest_path(
-        &self,
-        start: &Point2<f64>,
-        goal: &Point2<f64>,
-    ) -> Result<Route, RouteError> {
+    fn shortest_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Result<Route, RouteError> {
         let start = free_end(&self.world, End::Start, start)?;
         let goal = free_end(&self.world, End::Goal, goal)?;
         if start.asked == goal.asked {
@@ -245,14 +251,23 @@ impl Roadmap for TautRoadmap {
         let vertices = self.world.arrangement().vertices();
         let between = found.nodes.iter().map(|&i| {
             let vertex = &vertices[self.vertices[i as usize] as usize];
-            let id = vertex.obstacles.first().map(|o| self.world.obstacle_id(*o).to_owned());
+            let id = vertex
+                .obstacles
+                .first()
+                .map(|o| self.world.obstacle_id(*o).to_owned());
             (vertex.point, id)
         });
         let route = assemble(&start, &goal, between, found.expanded);
         // Legs between asked and free ends are not free and need not be.
         let confirmed = std::iter::once(&start.free)
             .chain(found.nodes.iter().map(|i| &self.points[*i as usize]))
-            .zip(found.nodes.iter().map(|i| &self.points[*i as usize]).chain([&goal.free]))
+            .zip(
+                found
+                    .nodes
+                    .iter()
+                    .map(|i| &self.points[*i as usize])
+                    .chain([&goal.free]),
+            )
             .all(|(a, b)| a == b || self.world.open_segment_is_free(a, b));
         if confirmed {
             return Ok(route);

@@ -12,7 +12,12 @@ pub type P = Point2<f64>;
 
 pub const CONTACTS: [Contact; 2] = [Contact::Blocked, Contact::Passable];
 /// Road maps whose paths are the shortest ones.
-pub const OPTIMAL: [&str; 3] = ["visibility_naive", "visibility_sweep", "visibility_graph"];
+pub const OPTIMAL: [&str; 4] = [
+    "visibility_naive",
+    "visibility_sweep",
+    "visibility_graph",
+    "lazy",
+];
 
 pub fn p(x: f64, y: f64) -> P {
     Point2::new(x, y)

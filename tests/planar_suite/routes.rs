@@ -671,6 +671,31 @@ mod found {
     }
 
     #[test]
+    fn a_trapezoid_beside_an_edge_that_was_split_elsewhere() {
+        let rings = rings(&[&[[6, 2], [3, 11], [0, 0]], &[[9, 6], [0, 0], [3, 5]]]);
+        let world = integer_world(&rings, &options(Contact::Blocked));
+        let (start, goal) = (p(4.0, 8.0), p(6.0, 0.0));
+        let route = roadmap("trapezoidal_map", &world)
+            .shortest_path(&start, &goal)
+            .unwrap();
+        check_route(&world, &route, &start, &goal);
+    }
+
+    #[test]
+    fn a_trapezoidal_way_that_comes_by_its_goal() {
+        let rings = rings(&[
+            &[[10, 8], [13, 8], [13, 9], [10, 9]],
+            &[[12, 1], [14, 1], [14, 2], [13, 2], [13, 6], [12, 6]],
+        ]);
+        let world = integer_world(&rings, &options(Contact::Blocked));
+        let (start, goal) = (p(0.0, 0.0), p(12.0, 7.0));
+        let route = roadmap("trapezoidal_map", &world)
+            .shortest_path(&start, &goal)
+            .unwrap();
+        check_route(&world, &route, &start, &goal);
+    }
+
+    #[test]
     fn a_start_on_an_edge_that_was_split_elsewhere() {
         let rings = rings(&[
             &[[2, 4], [4, 4], [4, 5], [3, 5], [3, 6], [2, 6]],
