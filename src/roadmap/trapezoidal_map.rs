@@ -128,8 +128,8 @@ impl TrapezoidalRoadmap {
                 if let Some(middle) = this.middle(wall, sides) {
                     let (from, to) = (this.centers[k], this.centers[other as usize]);
                     // Rounding could only spoil roads through trapezoids of no size.
-                    if this.world.segment_is_free(&from, &middle)
-                        && this.world.segment_is_free(&middle, &to)
+                    if this.world.open_segment_is_free(&from, &middle)
+                        && this.world.open_segment_is_free(&middle, &to)
                     {
                         this.roads.push((other, middle));
                     }
