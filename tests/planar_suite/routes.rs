@@ -221,6 +221,39 @@ proptest! {
     }
 
     #[test]
+    fn optimal_road_maps_agree_with_clearance(
+        rings in prop::collection::vec(ring(14), 2..8),
+        ends in prop::collection::vec([[-2.0..20.0f64, -2.0..20.0f64], [-2.0..20.0f64, -2.0..20.0f64]], 4),
+        clearance in 0.0..1.0f64,
+        contact in prop::sample::select(CONTACTS.to_vec()),
+    ) {
+        let options = WorldOptions { clearance, contact, ..WorldOptions::default() };
+        let world = integer_world(&rings, &options);
+        let maps: Vec<_> = OPTIMAL.iter().map(|name| roadmap(name, &world)).collect();
+        for [start, goal] in ends {
+            let (start, goal) = (p(start[0], start[1]), p(goal[0], goal[1]));
+            let first = maps[0].shortest_path(&start, &goal);
+            if let Ok(route) = &first {
+                check_route(&world, route, &start, &goal);
+                if clearance > 0.0 {
+                    let kept = world.clearance_of_path(&route.points).unwrap().distance;
+                    prop_assert!(kept >= clearance, "{kept} is less than {clearance}");
+                }
+            }
+            for map in &maps[1..] {
+                match (map.shortest_path(&start, &goal), &first) {
+                    (Ok(a), Ok(b)) => {
+                        check_route(&world, &a, &start, &goal);
+                        prop_assert!((a.length - b.length).abs() <= 1e-9 * b.length,
+                            "{}: {} instead of {}", map.name(), a.length, b.length);
+                    }
+                    (a, b) => prop_assert_eq!(a.as_ref().err(), b.as_ref().err()),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn dijkstra_and_a_star_find_the_same_length(
         rings in prop::collection::vec(ring(40), 4..20),
         ends in [[-1..46, -1..46], [-1..46, -1..46]],
