@@ -127,6 +127,22 @@ pub fn ring(size: i32) -> impl Strategy<Value = Vec<[i32; 2]>> {
     })
 }
 
+/// Small rings that go out and back along the same line somewhere.
+pub fn spiked_ring(size: i32) -> impl Strategy<Value = Vec<[i32; 2]>> {
+    let point = move || [0..=size, 0..=size];
+    (ring(size), 0usize..8, point())
+        .prop_map(|(mut ring, at, tip)| {
+            let at = at % ring.len();
+            let foot = ring[at];
+            ring.insert(at, tip);
+            ring.insert(at, foot);
+            ring
+        })
+        .prop_filter("readable rings", |ring| {
+            Polygon::from_ring("", &integer_points(ring), &exact()).is_ok()
+        })
+}
+
 pub fn integer_points(ring: &[[i32; 2]]) -> Vec<P> {
     ring.iter()
         .map(|c| p(f64::from(c[0]), f64::from(c[1])))

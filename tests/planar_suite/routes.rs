@@ -253,6 +253,31 @@ proptest! {
         }
     }
 
+    /// Rings with spikes, which become walls without thickness.
+    #[test]
+    fn optimal_road_maps_agree_among_walls(
+        rings in prop::collection::vec(crate::common::spiked_ring(7), 1..5),
+        ends in [[-1..10, -1..10], [-1..10, -1..10]],
+        clearance in prop::sample::select(vec![0.0, 0.2]),
+        contact in prop::sample::select(CONTACTS.to_vec()),
+    ) {
+        let options = WorldOptions { clearance, contact, ..WorldOptions::default() };
+        let world = integer_world(&rings, &options);
+        same_edges(&world);
+        let [start, goal] = ends.map(|e| p(f64::from(e[0]), f64::from(e[1])));
+        let first = roadmap(OPTIMAL[0], &world).shortest_path(&start, &goal);
+        for name in &OPTIMAL[1..] {
+            match (roadmap(name, &world).shortest_path(&start, &goal), &first) {
+                (Ok(a), Ok(b)) => {
+                    check_route(&world, &a, &start, &goal);
+                    prop_assert!((a.length - b.length).abs() <= 1e-9 * b.length.max(1.0),
+                        "{name}: {:?} instead of {:?}", a.points, b.points);
+                }
+                (a, b) => prop_assert_eq!(a.as_ref().err(), b.as_ref().err()),
+            }
+        }
+    }
+
     #[test]
     fn dijkstra_and_a_star_find_the_same_length(
         rings in prop::collection::vec(ring(40), 4..20),
