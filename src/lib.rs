@@ -19,9 +19,11 @@
 )]
 
 pub mod cli;
+pub mod collision;
 pub mod ik;
 pub mod kinematics;
 pub mod model;
+pub mod motion;
 #[cfg(feature = "ros")]
 pub mod node;
 pub mod planar;

@@ -3,16 +3,26 @@
 //! Exit codes: 0 done, 1 no solution, 2 bad input. Each command is one file
 //! that parses its own arguments and returns a [`CliError`] or what it printed.
 
+mod arm;
+mod chart;
+mod fk;
+mod ik;
+mod ik_batch;
+mod inflate;
+mod info;
+mod path;
+mod path_batch;
+mod plan;
+mod plan_picture;
+mod plan_scene;
+mod scene;
+pub mod svg;
+mod table;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-mod inflate;
-mod path;
-mod path_batch;
-mod scene;
-pub mod svg;
 
 /// Inverse kinematics and obstacle-avoiding motion for any robot arm.
 #[derive(Debug, Parser)]
@@ -24,6 +34,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Fk(fk::Fk),
+    Ik(ik::Ik),
+    IkBatch(ik_batch::IkBatch),
+    Info(info::Info),
+    Plan(plan::PlanOptions),
     Path(path::Path),
     PathBatch(path_batch::PathBatch),
     Inflate(inflate::Inflate),
@@ -68,7 +83,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let outcome: Result<(), CliError> = match arguments.command {
+    let outcome: Result<(), CliError> = match &arguments.command {
+        Command::Fk(options) => fk::run(options),
+        Command::Ik(options) => ik::run(options),
+        Command::IkBatch(options) => ik_batch::run(options),
+        Command::Info(options) => info::run(options),
+        Command::Plan(options) => plan::run(options),
         Command::Path(command) => command.run(),
         Command::PathBatch(command) => command.run(),
         Command::Inflate(command) => command.run(),

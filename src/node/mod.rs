@@ -1,1 +1,39 @@
-//! Being built.
+//! The ROS 2 node: converts, calls the core, and converts back.
+
+mod codes;
+mod collisions;
+mod context;
+mod convert;
+mod declared;
+mod description;
+mod drawing;
+mod execution;
+mod frames;
+mod goals;
+mod ik_request;
+mod inputs;
+mod joint_states;
+mod markers;
+mod mock;
+mod model_source;
+mod mover;
+mod obstacle_changes;
+mod obstacles;
+mod outputs;
+mod parameter_server;
+mod parameter_values;
+mod parameters;
+mod plan_path;
+mod planning_job;
+mod run;
+mod shutdown;
+mod solve_ik;
+mod status;
+mod tasks;
+#[cfg(test)]
+mod test_data;
+mod tf_buffer;
+mod tracking;
+
+pub use run::{run, NodeError};
+pub use shutdown::Shutdown;

@@ -1,1 +1,14 @@
-//! Being built.
+//! From a goal to the arm's path: route, tip path, joint path. Time comes later, in
+//! the room `trajectory`.
+
+mod error;
+mod follow;
+mod joint_path;
+mod path;
+mod tip_path;
+
+pub use error::{BreakCause, Partial, PathError};
+pub use follow::FollowSettings;
+pub use joint_path::JointPath;
+pub use path::{plan_path, ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
+pub use tip_path::TipPath;

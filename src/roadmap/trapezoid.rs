@@ -1,5 +1,5 @@
 //! Trapezoidal map of non-crossing segments by randomised incremental construction
-//! [Seidel1991] [deBerg2008]: expected O(n log n) to build, O(log n) to locate a point.
+//! \[Seidel1991b\], \[deBerg2008\]: expected O(n log n) to build, O(log n) to locate a point.
 //!
 //! From every segment end a vertical wall goes up and down to the next segment.
 //! Points with the same x are ordered by y (a shear by an infinitely small

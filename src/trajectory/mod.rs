@@ -1,1 +1,32 @@
-//! Being built.
+//! From a path of the joints to motion that a controller may execute: limits, smooth paths,
+//! time-optimal timing, sampling, stops, and the gate that every outgoing trajectory passes.
+
+mod controller_rules;
+mod gate;
+mod gate_error;
+mod gate_motion;
+mod limits;
+mod message;
+mod polynomial;
+mod profile;
+mod program;
+mod retime;
+mod sampled;
+mod spline;
+mod stop;
+
+pub use controller_rules::{
+    controller_verdict, Commanded, ControllerParameters, Follower, Rejection,
+};
+pub use gate::{
+    check, joint_bounds, Checked, Clamp, ConfigurationCheck, GateContext, GatePolicy, JointBounds,
+    MeasuredJoint,
+};
+pub use gate_error::{Field, GateError, Obstruction};
+pub use limits::{LimitDefaults, LimitsError, MotionLimits};
+pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
+pub use polynomial::{JointState, Segment};
+pub use retime::{retime, RetimeError, TimedPath, TimingKnot, SAMPLING_SLACK};
+pub use sampled::{Interpolation, Trajectory, TrajectoryPoint};
+pub use spline::{EndCondition, Spline, SplineError};
+pub use stop::{stop_trajectory, Stop, StopError};

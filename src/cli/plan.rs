@@ -1,0 +1,380 @@
+//! `arm-planner plan`: a timed motion around obstacles, without ROS.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::arm::{write_text, ArmOptions, JointValues, Numbers};
+use super::scene::ContactArgument;
+use super::{plan_picture, plan_scene, table, CliError};
+use crate::ik::IkRequest;
+use crate::kinematics::{forward_kinematics, validated_pose, Pose};
+use crate::model::Chain;
+use crate::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
+use crate::planning::{PathRequest, PathSettings};
+use crate::trajectory::{LimitDefaults, MotionLimits};
+
+/// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
+/// it, and its timing.
+#[derive(Debug, clap::Args)]
+pub(super) struct PlanOptions {
+    #[command(flatten)]
+    arm: ArmOptions,
+    /// Obstacles: JSON {"obstacles": [...]}, each a list of [x, y] corners or an object with polygon, id,
+    /// min_height, max_height [m, base frame].
+    #[arg(long, value_name = "FILE")]
+    scene: Option<PathBuf>,
+    /// Joint values at the start, in the chain's order or as joint=value [rad, m]; others: middle of the range.
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
+    start: JointValues,
+    /// Pose of the tip in the base frame: x,y,z,qx,qy,qz,qw, or x,y,z to keep the orientation. May be repeated.
+    #[arg(long, value_name = "POSE", required = true, allow_hyphen_values = true)]
+    goal: Vec<Numbers>,
+    /// Distance that the tip keeps from obstacles [m].
+    #[arg(
+        long,
+        value_name = "METRES",
+        default_value_t = 0.03,
+        allow_negative_numbers = true
+    )]
+    clearance: f64,
+    /// Road map.
+    #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
+    roadmap: String,
+    /// Whether obstacles that touch can be slipped between.
+    #[arg(long, value_enum, default_value = "blocked")]
+    contact: ContactArgument,
+    /// Solver for the goals.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    solver: String,
+    /// Fraction of the velocity limits, above 0 and at most 1.
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    velocity_scaling: f64,
+    /// Fraction of the acceleration limits, above 0 and at most 1.
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    acceleration_scaling: f64,
+    /// Velocity limit of joints whose description has none [rad/s, m/s].
+    #[arg(
+        long,
+        value_name = "VALUE",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    default_max_velocity: f64,
+    /// Acceleration limit of all joints [rad/s², m/s²].
+    #[arg(
+        long,
+        value_name = "VALUE",
+        default_value_t = 3.0,
+        allow_negative_numbers = true
+    )]
+    max_acceleration: f64,
+    /// Time between two points of the trajectory [s].
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 0.02,
+        allow_negative_numbers = true
+    )]
+    sample_period: f64,
+    /// Give up after this time [s].
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10.0,
+        allow_negative_numbers = true
+    )]
+    timeout: f64,
+    /// Draw the plan view and the joint curves.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the trajectory: time, then position, velocity and acceleration of each joint.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Output<'a> {
+    ok: bool,
+    reason: String,
+    notes: &'a [String],
+    length: f64,
+    /// `null` where no obstacle is at the tip's height.
+    min_clearance: Option<f64>,
+    fraction: f64,
+    duration: f64,
+    planning_time: f64,
+    route: Vec<Vec<[f64; 2]>>,
+    joints: Vec<String>,
+    trajectory: Vec<Point<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Point<'a> {
+    time: f64,
+    positions: &'a [f64],
+    velocities: &'a [f64],
+    accelerations: &'a [f64],
+}
+
+pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
+    let (_, chain) = options.arm.load()?;
+    let start = options.start.resolve(&chain, "--start", &chain.middle())?;
+    let obstacles = options
+        .scene
+        .as_deref()
+        .map(plan_scene::read_obstacles)
+        .transpose()?
+        .unwrap_or_default();
+    let goals = goals(options, &chain, &start)?;
+    let settings = settings(options, &chain)?;
+    if options.timeout.is_nan() || options.timeout <= 0.0 {
+        return Err(CliError::BadInput(format!(
+            "--timeout must be above zero, not {}",
+            options.timeout
+        )));
+    }
+
+    let begun = Instant::now();
+    let budget = Duration::try_from_secs_f64(options.timeout).unwrap_or(Duration::MAX);
+    let give_up = || begun.elapsed() > budget;
+    let mut ik = IkRequest::new(Pose::identity());
+    ik.give_up = Some(&give_up);
+    let request = PathRequest {
+        start: &start,
+        goals: &goals,
+        ik: &ik,
+        solver: &options.solver,
+    };
+    let result = plan(&chain, &obstacles, &settings, &request);
+    let planning_time = begun.elapsed().as_secs_f64();
+
+    match result {
+        Ok(plan) => {
+            if let Some(path) = &options.csv {
+                write_text(path, &csv(&plan))?;
+            }
+            if let Some(path) = &options.svg {
+                write_text(
+                    path,
+                    &plan_picture::draw(&chain, &obstacles, &settings, &plan),
+                )?;
+            }
+            if options.json {
+                print_json(&success(&plan, planning_time))
+            } else {
+                print!("{}", report(&chain, &plan, planning_time));
+                Ok(())
+            }
+        }
+        Err(error) => {
+            if options.json {
+                print_json(&failure(&chain, &error, planning_time))?;
+            }
+            Err(sort(error))
+        }
+    }
+}
+
+fn print_json(output: &Output<'_>) -> Result<(), CliError> {
+    let text =
+        serde_json::to_string(output).map_err(|error| CliError::BadInput(error.to_string()))?;
+    println!("{text}");
+    Ok(())
+}
+
+fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose>, CliError> {
+    let bad = |error: String| CliError::BadInput(format!("--goal: {error}"));
+    let tip = forward_kinematics(chain, start).map_err(|error| bad(error.to_string()))?;
+    let mut orientation = tip.rotation.coords;
+    options
+        .goal
+        .iter()
+        .map(|numbers| {
+            let values = &numbers.0;
+            match values.len() {
+                3 => {}
+                7 => {
+                    orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6])
+                }
+                other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
+            }
+            validated_pose([values[0], values[1], values[2]], orientation.into())
+                .map_err(|error| bad(error.to_string()))
+        })
+        .collect()
+}
+
+fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliError> {
+    let defaults = LimitDefaults {
+        velocity: options.default_max_velocity,
+        acceleration: options.max_acceleration,
+        ..LimitDefaults::default()
+    };
+    let limits = MotionLimits::from_chain(chain, &defaults)
+        .and_then(|limits| limits.scaled(options.velocity_scaling, options.acceleration_scaling))
+        .map_err(|error| CliError::BadInput(error.to_string()))?;
+    Ok(PlanSettings {
+        path: PathSettings {
+            clearance: options.clearance,
+            roadmap: options.roadmap.clone(),
+            contact: options.contact.into(),
+            ..PathSettings::default()
+        },
+        limits,
+        sample_period: options.sample_period,
+    })
+}
+
+/// Whether there is no solution, or the question was wrong.
+fn sort(error: PlanError) -> CliError {
+    match error.kind() {
+        PlanErrorKind::InvalidRequest
+        | PlanErrorKind::UnknownRoadmap
+        | PlanErrorKind::UnknownSolver => CliError::BadInput(error.to_string()),
+        _ => CliError::NoSolution(error.to_string()),
+    }
+}
+
+fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
+    let route = |route: &Vec<nalgebra::Point2<f64>>| route.iter().map(|p| [p.x, p.y]).collect();
+    Output {
+        ok: true,
+        reason: String::new(),
+        notes: &plan.path.notes,
+        length: plan.path.length,
+        min_clearance: Some(plan.path.min_clearance).filter(|clearance| clearance.is_finite()),
+        fraction: 1.0,
+        duration: plan.trajectory.duration(),
+        planning_time,
+        route: plan.path.routes.iter().map(route).collect(),
+        joints: plan.trajectory.joint_names.clone(),
+        trajectory: plan
+            .trajectory
+            .points
+            .iter()
+            .map(|point| Point {
+                time: point.time,
+                positions: &point.positions,
+                velocities: &point.velocities,
+                accelerations: &point.accelerations,
+            })
+            .collect(),
+    }
+}
+
+fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'a> {
+    Output {
+        ok: false,
+        reason: error.to_string(),
+        notes: &[],
+        length: 0.0,
+        min_clearance: None,
+        fraction: error.fraction(),
+        duration: 0.0,
+        planning_time,
+        route: Vec::new(),
+        joints: chain.joint_names(),
+        trajectory: Vec::new(),
+    }
+}
+
+fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
+    let mut text = String::new();
+    for note in &plan.path.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let clearance = match plan.path.min_clearance {
+        distance if distance.is_finite() => format!("{distance:.4} m"),
+        _ => "no obstacle at the tip's height".to_owned(),
+    };
+    let corners: usize = plan
+        .path
+        .routes
+        .iter()
+        .map(|route| route.len().saturating_sub(2))
+        .sum();
+    let _ = writeln!(
+        text,
+        "tip path    {:.4} m, {corners} corner(s)",
+        plan.path.length
+    );
+    let _ = writeln!(text, "clearance   {clearance}");
+    let _ = writeln!(
+        text,
+        "trajectory  {:.3} s, {} points",
+        plan.trajectory.duration(),
+        plan.trajectory.points.len()
+    );
+    let _ = writeln!(text, "planned in  {:.1} ms\n", planning_time * 1e3);
+    let peak = |pick: fn(&crate::trajectory::TrajectoryPoint) -> &Vec<f64>, joint: usize| {
+        let values = plan
+            .trajectory
+            .points
+            .iter()
+            .filter_map(|point| pick(point).get(joint));
+        values.fold(0.0_f64, |most, value| most.max(value.abs()))
+    };
+    let rows: Vec<Vec<String>> = chain
+        .dofs
+        .iter()
+        .enumerate()
+        .map(|(joint, dof)| {
+            let end = |point: Option<&crate::trajectory::TrajectoryPoint>| {
+                point
+                    .and_then(|point| point.positions.get(joint))
+                    .map_or(String::new(), |v| format!("{v:.4}"))
+            };
+            vec![
+                dof.name.clone(),
+                end(plan.trajectory.points.first()),
+                end(plan.trajectory.points.last()),
+                format!("{:.3}", peak(|point| &point.velocities, joint)),
+                format!("{:.3}", peak(|point| &point.accelerations, joint)),
+            ]
+        })
+        .collect();
+    text.push_str(&table::render(
+        &["joint", "start", "end", "top speed", "top acceleration"],
+        &rows,
+    ));
+    text
+}
+
+fn csv(plan: &Plan) -> String {
+    let mut text = String::from("time");
+    for quantity in ["position", "velocity", "acceleration"] {
+        for name in &plan.trajectory.joint_names {
+            let _ = write!(text, ",{quantity} {}", name.replace([',', '"', '\n'], "_"));
+        }
+    }
+    text.push('\n');
+    for point in &plan.trajectory.points {
+        let _ = write!(text, "{}", point.time);
+        for value in point
+            .positions
+            .iter()
+            .chain(&point.velocities)
+            .chain(&point.accelerations)
+        {
+            let _ = write!(text, ",{value}");
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,19 @@
+//! The whole arm against obstacles and against itself.
+//!
+//! Every shape is a convex core with a radius around it (a sphere is a point, a capsule a line, a
+//! mesh the hull of its points); obstacles are prisms, cut into convex pieces. Distances are those
+//! of the GJK algorithm \[Gilbert1988\] in `parry3d`.
+
+mod arm;
+mod bodies;
+mod decompose;
+mod pairs;
+mod shape;
+mod sweep;
+mod world;
+
+pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
+pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
+pub use pairs::AllowedPair;
+pub use sweep::MotionContact;
+pub use world::{CollisionWorld, Prism, WorldError};

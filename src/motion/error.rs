@@ -1,0 +1,122 @@
+//! Why there is no motion.
+
+use crate::ik::IkError;
+use crate::planning::{BreakCause, Partial, PathError};
+use crate::roadmap::{End, RouteError};
+use crate::trajectory::RetimeError;
+
+/// The kinds of [`PlanError`], for those who answer with a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanErrorKind {
+    /// The request makes no sense.
+    InvalidRequest,
+    /// No road map of that name.
+    UnknownRoadmap,
+    /// No solver of that name.
+    UnknownSolver,
+    /// The start lies inside an obstacle, or closer to one than the clearance.
+    StartInObstacle,
+    /// The goal lies inside an obstacle, or closer to one than the clearance.
+    GoalInObstacle,
+    /// No way leads around the obstacles.
+    NoRoute,
+    /// A start value is outside of its limits by more than the tolerance.
+    StartOutsideLimits,
+    /// The goal is proven to be out of reach.
+    GoalUnreachable,
+    /// No joint values were found for the goal.
+    GoalNoIk,
+    /// The arm cannot follow the tip's path all the way.
+    PathBroken,
+    /// No timing was found, or the timed motion comes too close to an obstacle.
+    Timing,
+    /// Time was up.
+    TimedOut,
+}
+
+/// Why there is no motion.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PlanError {
+    /// No path.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// No timing for the path.
+    #[error("timing: {0}")]
+    Timing(#[from] RetimeError),
+    /// The timed motion comes too close to an obstacle, at the finest sampling.
+    #[error(
+        "between its samples the motion comes {missing:.2e} m too close to obstacle \"{obstacle}\""
+    )]
+    TooClose {
+        /// The obstacle.
+        obstacle: String,
+        /// How much is missing \[m\].
+        missing: f64,
+    },
+}
+
+impl PlanError {
+    /// Which kind of error this is.
+    pub fn kind(&self) -> PlanErrorKind {
+        let path = match self {
+            PlanError::Path(path) => path,
+            PlanError::Timing(RetimeError::Period { .. }) => return PlanErrorKind::InvalidRequest,
+            PlanError::Timing(_) | PlanError::TooClose { .. } => return PlanErrorKind::Timing,
+        };
+        match path {
+            PathError::NoGoal
+            | PathError::WrongSize { .. }
+            | PathError::StartNotFinite { .. }
+            | PathError::GoalNotFinite { .. }
+            | PathError::NotPositive { .. }
+            | PathError::World(_) => PlanErrorKind::InvalidRequest,
+            PathError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
+            PathError::UnknownSolver(_) => PlanErrorKind::UnknownSolver,
+            PathError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
+            PathError::Route { source, .. } => route_kind(source),
+            PathError::Goal { source, .. } => match source {
+                IkError::Unreachable { .. } => PlanErrorKind::GoalUnreachable,
+                IkError::NotConverged {
+                    timed_out: true, ..
+                } => PlanErrorKind::TimedOut,
+                IkError::NotConverged { .. } => PlanErrorKind::GoalNoIk,
+                _ => PlanErrorKind::InvalidRequest,
+            },
+            PathError::PathBroken {
+                cause: BreakCause::GaveUp,
+                ..
+            } => PlanErrorKind::TimedOut,
+            PathError::PathBroken { .. } => PlanErrorKind::PathBroken,
+            PathError::GaveUp { .. } => PlanErrorKind::TimedOut,
+        }
+    }
+
+    /// Which part of the path is possible, 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        match self {
+            PlanError::Path(path) => path.fraction(),
+            _ => 0.0,
+        }
+    }
+
+    /// What was reached, where something was.
+    pub fn partial(&self) -> Option<&Partial> {
+        match self {
+            PlanError::Path(path) => path.partial(),
+            _ => None,
+        }
+    }
+}
+
+fn route_kind(error: &RouteError) -> PlanErrorKind {
+    match error {
+        RouteError::InvalidPoint { .. } => PlanErrorKind::InvalidRequest,
+        RouteError::InObstacle { end, .. }
+        | RouteError::TooClose { end, .. }
+        | RouteError::OutsideBoundary { end, .. } => match end {
+            End::Start => PlanErrorKind::StartInObstacle,
+            End::Goal => PlanErrorKind::GoalInObstacle,
+        },
+        RouteError::NoPath { .. } => PlanErrorKind::NoRoute,
+    }
+}

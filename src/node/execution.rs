@@ -1,0 +1,175 @@
+//! Moving the arm for a goal: come to rest, plan in the background, send, and watch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::codes::{Code, Failure};
+use super::context::Shared;
+use super::convert::path_message;
+use super::mover::{preempted, Execution, REST_SPEED};
+use super::planning_job::{plan_order, Order, Planned, Unplanned};
+use super::shutdown::Cancel;
+use super::status::Report;
+
+/// How often a moving arm is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long an arm may take to come to rest after its trajectory has ended.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// Stops an arm that moves and waits until it rests: a path can only be planned from rest.
+pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failure> {
+    if !shared.mover.is_moving(shared.now()) && at_rest(shared)? {
+        return Ok(());
+    }
+    let (execution, _) = blocking({
+        let (shared, cancel) = (Arc::clone(shared), cancel.clone());
+        move || shared.mover.come_to_rest(&shared, Some(&cancel))
+    })
+    .await??;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if cancel.is_cancelled() {
+            return Err(preempted());
+        }
+        let now = shared.now();
+        if now >= execution.ends && at_rest(shared)? {
+            return Ok(());
+        }
+        if now > execution.ends + SETTLING {
+            return Err(Failure::new(
+                Code::ControlFailed,
+                "the arm did not come to rest before the new goal: is its controller following?",
+            ));
+        }
+    }
+}
+
+/// Whether the arm rests, as far as it can be seen.
+fn at_rest(shared: &Shared) -> Result<bool, Failure> {
+    let view = shared.view()?;
+    let state = view.state(&view.robot.chain)?;
+    Ok(state
+        .readings
+        .iter()
+        .all(|reading| reading.speed().unwrap_or(0.0).abs() <= REST_SPEED))
+}
+
+/// Runs a computation on a thread of its own kind.
+pub async fn blocking<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!("a computation failed: {error}");
+        Failure::new(
+            Code::Failure,
+            "the computation failed inside; the node's log says more",
+        )
+    })
+}
+
+pub async fn in_background(
+    shared: &Arc<Shared>,
+    order: Order,
+    cancel: &Cancel,
+) -> Result<Planned, Unplanned> {
+    let view = shared.view()?;
+    let cancel = cancel.clone();
+    blocking(move || plan_order(&view, &order, &|| cancel.is_cancelled())).await?
+}
+
+pub async fn send(
+    shared: &Arc<Shared>,
+    planned: &Planned,
+    cancel: &Cancel,
+) -> Result<Execution, Failure> {
+    let (shared, cancel) = (Arc::clone(shared), cancel.clone());
+    let (trajectory, limits) = (planned.plan.trajectory.clone(), planned.limits.clone());
+    blocking(move || shared.mover.send(&shared, &trajectory, &limits, &cancel)).await?
+}
+
+/// Publishes the path and draws it.
+pub fn show(shared: &Shared, planned: &Planned) {
+    let Ok(view) = shared.view() else { return };
+    let path = &planned.plan.path;
+    shared.outputs.tip_path.publish(&path_message(
+        &path.tip_path,
+        &view.robot.chain.base,
+        &view.stamp,
+    ));
+    shared.drawing.set_plan(path);
+}
+
+/// Watches the arm follow a trajectory, and reports what came of it.
+pub async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution: &Execution) {
+    let report = |report: Report, state: &'static str| {
+        shared.report(
+            &report
+                .with("goal", number)
+                .with("state", state)
+                .with("fraction", 1),
+        );
+    };
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if shared.shutdown.is_requested() {
+            return;
+        }
+        if !shared.mover.is_current(execution) {
+            let why = if shared.mover.was_stopped() {
+                "stopped"
+            } else {
+                "replaced by a newer motion"
+            };
+            report(
+                Report::failed(about, &Failure::new(Code::Preempted, why)),
+                "preempted",
+            );
+            return;
+        }
+        let now = shared.now();
+        if now < execution.ends {
+            continue;
+        }
+        let Err(reason) = arrived(shared, execution) else {
+            report(Report::ok(about, "the arm has reached the goal"), "reached");
+            return;
+        };
+        if now > execution.ends + SETTLING {
+            let message =
+                format!("the trajectory was sent, but the arm has not followed it: {reason}");
+            report(
+                Report::failed(about, &Failure::new(Code::ControlFailed, message)),
+                "failed",
+            );
+            return;
+        }
+    }
+}
+
+/// Whether the arm is where the trajectory ends, and at rest.
+fn arrived(shared: &Shared, execution: &Execution) -> Result<(), String> {
+    let view = shared.view().map_err(|failure| failure.message)?;
+    let tolerance = view.parameters.start_tolerance;
+    for (name, target) in &execution.target {
+        let Some(index) = view.robot.model.joint_index(name) else {
+            continue;
+        };
+        let max_age = view.parameters.joint_state_max_age;
+        let position = view
+            .states
+            .fresh_position(&view.robot.model, index, view.now, max_age)
+            .map_err(|error| error.to_string())?;
+        let off = (position - target).abs();
+        if off > tolerance {
+            return Err(format!(
+                "joint \"{name}\" is at {position:.4}, {off:.4} from the end of the trajectory; is a controller of these joints listening on \"{}\"?",
+                view.parameters.controller_topic
+            ));
+        }
+    }
+    match at_rest(shared) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("the arm still moves".to_owned()),
+        Err(failure) => Err(failure.message),
+    }
+}

@@ -1,0 +1,327 @@
+//! From what was asked for to a plan; computes, so call it where that holds nothing up.
+
+use std::time::{Duration, Instant};
+
+use super::codes::{Code, Failure};
+use super::collisions::Checker;
+use super::context::View;
+use super::ik_request::from_parameters;
+use super::obstacles::Sent;
+use crate::kinematics::Pose;
+use crate::motion::{plan, Plan, PlanError, PlanSettings};
+use crate::planning::{PathRequest, PathSettings};
+use crate::trajectory::MotionLimits;
+
+/// What is to be planned.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Joint values at the start.
+    pub start: Vec<f64>,
+    /// Poses of the tip in the base frame, visited in order.
+    pub goals: Vec<Pose>,
+    /// Distance to obstacles \[m\]; negative: the parameter's.
+    pub clearance: f64,
+    /// Name of the road map; empty: the parameter's.
+    pub roadmap: String,
+    /// Changes to the obstacles for this order alone.
+    pub extra: Vec<Sent>,
+    /// Fraction of the velocity limits; 0: the parameter's.
+    pub velocity_scaling: f64,
+    /// Fraction of the acceleration limits; 0: the parameter's.
+    pub acceleration_scaling: f64,
+}
+
+impl Order {
+    /// From `start` to `goals`, everything else by the parameters.
+    pub fn new(start: Vec<f64>, goals: Vec<Pose>) -> Order {
+        Order {
+            start,
+            goals,
+            clearance: -1.0,
+            roadmap: String::new(),
+            extra: Vec::new(),
+            velocity_scaling: 0.0,
+            acceleration_scaling: 0.0,
+        }
+    }
+}
+
+/// A plan, and what it was made with.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// The arm's limits without scaling, for the gate.
+    pub limits: MotionLimits,
+    /// What a user should know.
+    pub notes: Vec<String>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl Planned {
+    /// In words.
+    pub fn summary(&self) -> String {
+        let path = &self.plan.path;
+        let near = if path.min_clearance.is_finite() {
+            format!(", {:.3} m from the nearest obstacle", path.min_clearance)
+        } else {
+            String::new()
+        };
+        format!(
+            "path of {:.3} m in {:.2} s{near}",
+            path.length,
+            self.plan.trajectory.duration()
+        )
+    }
+}
+
+/// Why there is no plan, and how far one could come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unplanned {
+    /// Why.
+    pub failure: Failure,
+    /// Part of the path that the joints can follow, 0 to 1.
+    pub fraction: f64,
+    /// The tip's path so far.
+    pub tip_path: Vec<Pose>,
+}
+
+impl From<Failure> for Unplanned {
+    fn from(failure: Failure) -> Self {
+        Unplanned {
+            failure,
+            fraction: 0.0,
+            tip_path: Vec::new(),
+        }
+    }
+}
+
+impl From<PlanError> for Unplanned {
+    fn from(error: PlanError) -> Self {
+        Unplanned {
+            failure: Failure::from(&error),
+            fraction: error.fraction(),
+            tip_path: error
+                .partial()
+                .map_or(Vec::new(), |partial| partial.tip_path.clone()),
+        }
+    }
+}
+
+/// Plans; `cancelled` makes it give up.
+///
+/// # Errors
+/// See [`Unplanned`].
+pub fn plan_order(
+    view: &View,
+    order: &Order,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Planned, Unplanned> {
+    let started = Instant::now();
+    let parameters = &view.parameters;
+    let chain = &view.robot.chain;
+    let (obstacles, notes) = obstacles(view, &order.extra)?;
+    let limits = parameters.motion_limits(chain).map_err(Failure::from)?;
+    let or_parameter = |sent: f64, parameter: f64| if sent == 0.0 { parameter } else { sent };
+    let scaled = limits
+        .scaled(
+            or_parameter(order.velocity_scaling, parameters.timing.velocity_scaling),
+            or_parameter(
+                order.acceleration_scaling,
+                parameters.timing.acceleration_scaling,
+            ),
+        )
+        .map_err(Failure::from)?;
+    let settings = PlanSettings {
+        path: PathSettings {
+            clearance: clearance(order.clearance, parameters.planning.clearance)?,
+            roadmap: if order.roadmap.is_empty() {
+                parameters.planning.roadmap.clone()
+            } else {
+                order.roadmap.clone()
+            },
+            contact: parameters.planning.contact,
+            arc_tolerance: parameters.planning.arc_tolerance,
+            tip_step: parameters.planning.tip_step,
+            angle_step: parameters.planning.angle_step,
+            max_joint_step: parameters.planning.max_joint_step,
+            limit_tolerance: parameters.limit_tolerance,
+        },
+        limits: scaled,
+        sample_period: parameters.timing.sample_period,
+    };
+    let template = from_parameters(parameters, chain, chain, Pose::identity(), cancelled);
+    let request = PathRequest {
+        start: &order.start,
+        goals: &order.goals,
+        ik: &template,
+        solver: &parameters.ik.solver,
+    };
+    let result = plan(chain, obstacles.list(), &settings, &request);
+    if cancelled() {
+        return Err(super::mover::preempted().into());
+    }
+    let plan = result?;
+    let mut notes: Vec<String> = notes
+        .into_iter()
+        .chain(plan.path.notes.iter().cloned())
+        .collect();
+    if !obstacles.is_empty() {
+        // A robot without shapes, or a world that cannot be checked, has no such note.
+        let checker = Checker::new(view, chain, obstacles.list(), &mut Vec::new());
+        notes.extend(
+            checker
+                .ok()
+                .and_then(|checker| checker.meets_on_the_way(&plan.trajectory)),
+        );
+    }
+    Ok(Planned {
+        plan,
+        limits,
+        notes,
+        time: started.elapsed(),
+    })
+}
+
+fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {
+    if sent.is_finite() {
+        return Ok(if sent < 0.0 { parameter } else { sent });
+    }
+    let message = format!("clearance is {sent}: send metres, or a negative number for the parameter planning.clearance");
+    Err(Failure::new(Code::InvalidRequest, message))
+}
+
+fn obstacles(
+    view: &View,
+    extra: &[Sent],
+) -> Result<(std::sync::Arc<super::obstacles::ObstacleSet>, Vec<String>), Failure> {
+    if extra.is_empty() {
+        return Ok((std::sync::Arc::clone(&view.obstacles), Vec::new()));
+    }
+    let options = &view.parameters.planning.polygon;
+    match view
+        .obstacles
+        .changed(extra, false, &view.frames(), options)
+    {
+        Ok(applied) => Ok((std::sync::Arc::new(applied.set), applied.notes)),
+        Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinematics::forward_kinematics;
+    use crate::node::test_data::{square, view, with_obstacles};
+    use nalgebra::Translation3;
+
+    const Q: [f64; 6] = [0.0, -1.2, 1.6, -0.4, 1.57, 0.0];
+
+    /// From the six-joint arm's pose to one 0.3 m beside it.
+    fn sideways(view: &View) -> (Order, Pose) {
+        let start = forward_kinematics(&view.robot.chain, &Q).unwrap();
+        let goal = Translation3::new(0.0, 0.3, 0.0) * start;
+        (Order::new(Q.to_vec(), vec![goal]), start)
+    }
+
+    fn code(view: &View, order: &Order) -> (Code, String) {
+        let failure = plan_order(view, order, &|| false).unwrap_err().failure;
+        (failure.code, failure.message)
+    }
+
+    #[test]
+    fn obstacles_of_the_order_alone_are_gone_around_and_the_known_ones_can_be_left_out() {
+        let view = view("six_axis", &Q, &[]);
+        let (mut order, start) = sideways(&view);
+        let middle = start.translation.vector;
+        let straight = plan_order(&view, &order, &|| false).unwrap();
+        assert!((straight.plan.path.length - 0.3).abs() < 1e-6);
+        let wall = square("wall", middle.x, middle.y + 0.15, 0.04);
+        order.extra = vec![wall.clone()];
+        let around = plan_order(&view, &order, &|| false).unwrap();
+        assert!(around.plan.path.length > 0.31);
+        assert!((around.plan.path.min_clearance - 0.03).abs() < 1e-3);
+        order.clearance = 0.05;
+        let wider = plan_order(&view, &order, &|| false).unwrap();
+        assert!(wider.plan.path.length > around.plan.path.length);
+        // Known to the node, and removed for this order.
+        let known = with_obstacles(view.clone(), std::slice::from_ref(&wall));
+        order.extra = vec![Sent {
+            operation: crate::node::obstacles::Operation::Remove,
+            ..wall
+        }];
+        let without = plan_order(&known, &order, &|| false).unwrap();
+        assert!((without.plan.path.length - 0.3).abs() < 1e-6);
+    }
+
+    #[test]
+    fn scaling_makes_the_motion_slower() {
+        let view = view("six_axis", &Q, &[]);
+        let (mut order, _) = sideways(&view);
+        let fast = plan_order(&view, &order, &|| false)
+            .unwrap()
+            .plan
+            .trajectory
+            .duration();
+        (order.velocity_scaling, order.acceleration_scaling) = (0.1, 0.1);
+        let slow = plan_order(&view, &order, &|| false)
+            .unwrap()
+            .plan
+            .trajectory
+            .duration();
+        assert!(slow > 2.0 * fast, "{slow} {fast}");
+    }
+
+    #[test]
+    fn each_fault_has_its_code() {
+        let view = view("six_axis", &Q, &[]);
+        let (order, start) = sideways(&view);
+        let (x, y) = (start.translation.vector.x, start.translation.vector.y);
+        let with = |change: &dyn Fn(&mut Order)| {
+            let mut order = order.clone();
+            change(&mut order);
+            code(&view, &order)
+        };
+        assert_eq!(with(&|o| o.clearance = f64::NAN).0, Code::InvalidRequest);
+        assert_eq!(
+            with(&|o| o.roadmap = "a_star".into()).0,
+            Code::UnknownRoadmap
+        );
+        assert_eq!(with(&|o| o.velocity_scaling = 1.5).0, Code::InvalidRequest);
+        assert_eq!(with(&|o| o.goals = vec![]).0, Code::InvalidRequest);
+        assert_eq!(with(&|o| o.start[2] = 4.0).0, Code::StartStateInvalid);
+        let (code, text) = with(&|o| o.extra = vec![square("here", x, y, 0.05)]);
+        assert_eq!(code, Code::StartStateInCollision);
+        assert!(text.contains("here"), "{text}");
+        let (code, text) = with(&|o| o.extra = vec![square("there", x, y + 0.3, 0.05)]);
+        assert_eq!(code, Code::GoalInCollision);
+        assert!(text.contains("there"), "{text}");
+        let mut flat = square("flat", 5.0, 5.0, 0.1);
+        flat.corners.truncate(2);
+        let (code, text) = with(&|o| o.extra = vec![flat.clone()]);
+        assert_eq!(code, Code::InvalidObstacle);
+        assert!(
+            text.starts_with("extra_obstacles: obstacle \"flat\""),
+            "{text}"
+        );
+        let far = Translation3::new(5.0, 0.0, 0.0) * start;
+        assert_eq!(with(&|o| o.goals = vec![far]).0, Code::Unreachable);
+        let cancelled = plan_order(&view, &order, &|| true).unwrap_err();
+        assert_eq!(cancelled.failure.code, Code::Preempted);
+    }
+
+    #[test]
+    fn other_links_that_meet_an_obstacle_are_told() {
+        let view = view("six_axis", &Q, &[]);
+        let (mut order, start) = sideways(&view);
+        // Between the base and the tip, out of the tip's way.
+        order.extra = vec![square("post", 0.5 * start.translation.vector.x, 0.0, 0.03)];
+        let planned = plan_order(&view, &order, &|| false).unwrap();
+        let told = planned
+            .notes
+            .iter()
+            .any(|note| note.contains("meets obstacle \"post\""));
+        assert!(told, "{:?}", planned.notes);
+    }
+}

@@ -1,0 +1,202 @@
+//! The tasks that take what comes in.
+
+use std::sync::Arc;
+
+use futures::stream::BoxStream;
+use futures::StreamExt;
+use r2r::{sensor_msgs, ServiceRequest, WrappedServiceTypeSupport};
+use tokio::sync::Semaphore;
+
+use super::codes::{Code, Failure};
+use super::context::{Shared, View};
+use super::inputs::{Inputs, Requests};
+use super::joint_states::Reported;
+use super::run::Tasks;
+use super::shutdown::Cancel;
+use super::{description, goals, markers, mock, obstacle_changes, plan_path, solve_ik, tracking};
+
+/// Starts them all.
+pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
+    let share = || Arc::clone(shared);
+    tasks.spawn("joint_states", joint_states(share(), inputs.joint_states));
+    if let Some(stream) = inputs.robot_description {
+        tasks.spawn("robot_description", description::follow(share(), stream));
+    }
+    #[cfg(has_tf2_msgs)]
+    {
+        tasks.spawn("tf", tf(share(), inputs.tf));
+        tasks.spawn("tf_static", tf(share(), inputs.tf_static));
+    }
+    let (sender, changes) = tokio::sync::mpsc::unbounded_channel();
+    let polygons = inputs
+        .obstacle_polygon
+        .map(obstacle_changes::Change::Polygon)
+        .boxed();
+    let arrays = inputs
+        .obstacles
+        .map(obstacle_changes::Change::Array)
+        .boxed();
+    let clearing = inputs
+        .clear_obstacles
+        .map(obstacle_changes::Change::Clear)
+        .boxed();
+    tasks.spawn("obstacles", queue(arrays, sender.clone()));
+    tasks.spawn("obstacle_polygon", queue(polygons, sender.clone()));
+    tasks.spawn("clear_obstacles", queue(clearing, sender));
+    tasks.spawn(
+        "obstacle changes",
+        obstacle_changes::apply(share(), changes),
+    );
+    tasks.spawn(
+        "goals",
+        goals::goals(share(), inputs.goal_pose, inputs.goal_poses),
+    );
+    tasks.spawn("plan_path", plan_path::plan_path(share(), inputs.plan_path));
+    tasks.spawn("stop", goals::stop(share(), inputs.stop));
+    tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
+    tasks.spawn("markers", markers::publish(share()));
+    if let Some(trajectories) = inputs.mock_trajectory {
+        tasks.spawn("mock controller", mock::control(share(), trajectories));
+    }
+    tasks.spawn(
+        "solve_ik",
+        compute(
+            share(),
+            inputs.solve_ik,
+            |view, request, cancel| solve_ik::solve_ik(view, request, &|| cancel.is_cancelled()),
+            solve_ik::failed,
+        ),
+    );
+}
+
+/// Passes on what comes in as fast as it comes in.
+async fn queue<T>(
+    mut stream: BoxStream<'static, T>,
+    sender: tokio::sync::mpsc::UnboundedSender<T>,
+) {
+    while let Some(item) = stream.next().await {
+        if sender.send(item).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(has_tf2_msgs)]
+async fn tf(shared: Arc<Shared>, mut messages: BoxStream<'static, r2r::tf2_msgs::msg::TFMessage>) {
+    while let Some(message) = messages.next().await {
+        let mut faults = Vec::new();
+        shared.tf.change(|tf| {
+            for sent in &message.transforms {
+                let (parent, child) = (&sent.header.frame_id, &sent.child_frame_id);
+                match super::convert::transform_from(&sent.transform) {
+                    Ok(pose) => {
+                        if let Err(fault) = tf.insert(parent, child, pose) {
+                            faults.push(fault.to_string());
+                        }
+                    }
+                    Err(error) => faults.push(format!(
+                        "TF from \"{parent}\" to \"{child}\": {error}; ignored"
+                    )),
+                }
+            }
+        });
+        for fault in faults {
+            shared.warn_now_and_then(&fault);
+        }
+    }
+}
+
+async fn joint_states(
+    shared: Arc<Shared>,
+    mut messages: BoxStream<'static, sensor_msgs::msg::JointState>,
+) {
+    while let Some(message) = messages.next().await {
+        let now = shared.now();
+        let reported = Reported {
+            names: &message.name,
+            positions: &message.position,
+            velocities: &message.velocity,
+        };
+        match shared.states.change(|states| states.update(reported, now)) {
+            Ok(oddities) => {
+                for oddity in oddities {
+                    shared.warn_now_and_then(&oddity.to_string());
+                }
+            }
+            Err(rejected) => shared.warn_now_and_then(&rejected.to_string()),
+        }
+    }
+}
+
+/// How many requests of one service are computed at a time.
+pub fn at_a_time() -> usize {
+    std::thread::available_parallelism()
+        .map_or(2, std::num::NonZero::get)
+        .max(2)
+}
+
+/// Answers a service whose answers take computing: each on a blocking thread, with the state of
+/// things as they were when its turn came.
+async fn compute<T>(
+    shared: Arc<Shared>,
+    mut requests: Requests<T>,
+    answer: fn(&View, &T::Request, &Cancel) -> T::Response,
+    failed: fn(&Failure) -> T::Response,
+) where
+    T: WrappedServiceTypeSupport + 'static,
+    T::Request: Send + Sync,
+    T::Response: Send,
+{
+    let permits = Arc::new(Semaphore::new(at_a_time()));
+    while let Some(request) = requests.next().await {
+        let (shared, permits) = (Arc::clone(&shared), Arc::clone(&permits));
+        tokio::spawn(async move {
+            let Ok(_permit) = permits.acquire_owned().await else {
+                return;
+            };
+            let response = computed::<T>(&shared, request.message.clone(), answer, failed).await;
+            respond(request, response).await;
+        });
+    }
+}
+
+async fn computed<T>(
+    shared: &Arc<Shared>,
+    message: T::Request,
+    answer: fn(&View, &T::Request, &Cancel) -> T::Response,
+    failed: fn(&Failure) -> T::Response,
+) -> T::Response
+where
+    T: WrappedServiceTypeSupport + 'static,
+    T::Request: Send + Sync,
+    T::Response: Send,
+{
+    let view = match shared.view() {
+        Ok(view) => view,
+        Err(failure) => return failed(&failure),
+    };
+    let cancel = Cancel::new(&shared.shutdown);
+    let computing = tokio::task::spawn_blocking(move || answer(&view, &message, &cancel));
+    computing.await.unwrap_or_else(|error| {
+        tracing::error!("a computation failed: {error}");
+        failed(&Failure::new(
+            Code::Failure,
+            "the computation failed inside; the node's log says more",
+        ))
+    })
+}
+
+/// Sends a response; a client that has gone is no fault. ROS waits a little for a client that it
+/// has not found yet, so this is done where it holds nothing up.
+pub async fn respond<T>(request: ServiceRequest<T>, response: T::Response)
+where
+    T: WrappedServiceTypeSupport + 'static,
+    T::Response: Send,
+{
+    let sent = tokio::task::spawn_blocking(move || request.respond(response));
+    match sent.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!("a response could not be sent: {error}"),
+        Err(error) => tracing::error!("sending a response failed: {error}"),
+    }
+}

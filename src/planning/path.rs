@@ -1,0 +1,372 @@
+//! From goals and obstacles to a path of the arm.
+
+use std::sync::Arc;
+
+use nalgebra::Point2;
+
+use super::follow::{follow, FollowSettings};
+use super::{JointPath, Partial, PathError, TipPath};
+use crate::ik::{solver, IkRequest, IkSolver};
+use crate::kinematics::{forward_kinematics, Pose};
+use crate::model::Chain;
+use crate::planar::{self, Contact, Join, PlanarWorld, Polygon, WorldOptions};
+use crate::roadmap::build_roadmap;
+
+/// A start or goal this much \[m\] too close to an obstacle is not refused: messages carry
+/// polygons in single precision.
+const SNAP: f64 = 1e-6;
+
+/// Largest deviation of the tip from its path between two samples \[m\], \[rad\].
+const DEVIATION: (f64, f64) = (1e-3, 0.5 * std::f64::consts::PI / 180.0);
+
+/// A prism that the tip must go around, in the chain's base frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Obstacle {
+    /// Name for messages.
+    pub id: String,
+    /// Outline in the XY plane \[m\].
+    pub polygon: Polygon,
+    /// Lower end along z \[m\], minus infinity if unbounded.
+    pub min_height: f64,
+    /// Upper end along z \[m\], infinity if unbounded.
+    pub max_height: f64,
+}
+
+impl Obstacle {
+    /// Whether a tip that moves at heights from `low` to `high` \[m\] comes closer than `clearance` \[m\]
+    /// to the prism's height range; touching is allowed.
+    pub fn blocks(&self, (low, high): (f64, f64), clearance: f64) -> bool {
+        high > self.min_height - clearance && low < self.max_height + clearance
+    }
+}
+
+/// How to plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathSettings {
+    /// Distance \[m\] that the tip keeps from obstacles.
+    pub clearance: f64,
+    /// Name of the road map, see [`build_roadmap`].
+    pub roadmap: String,
+    /// Whether obstacles that touch can be slipped between.
+    pub contact: Contact,
+    /// How exactly inflated corners follow a circle \[m\].
+    pub arc_tolerance: f64,
+    /// Largest distance between two samples of the tip's path \[m\].
+    pub tip_step: f64,
+    /// Largest turn between two samples \[rad\].
+    pub angle_step: f64,
+    /// Largest move of one joint between two samples \[rad or m\].
+    pub max_joint_step: f64,
+    /// How far outside of its limits a start value may be \[rad or m\]; it is clamped.
+    pub limit_tolerance: f64,
+}
+
+impl Default for PathSettings {
+    /// The defaults of the node's parameters.
+    fn default() -> Self {
+        PathSettings {
+            clearance: 0.03,
+            roadmap: "visibility_graph".to_owned(),
+            contact: Contact::Blocked,
+            arc_tolerance: 1e-3,
+            tip_step: 0.01,
+            angle_step: 0.05,
+            max_joint_step: 0.2,
+            limit_tolerance: 0.01,
+        }
+    }
+}
+
+/// One question to the planner.
+#[derive(Clone)]
+pub struct PathRequest<'a> {
+    /// Where the joints are \[rad, m\].
+    pub start: &'a [f64],
+    /// Poses of the tip in the base frame, visited in order.
+    pub goals: &'a [Pose],
+    /// Tolerances, budgets, posture and hooks for every IK question; its target is replaced.
+    pub ik: &'a IkRequest<'a>,
+    /// Name of the solver for the goals, empty: the default.
+    pub solver: &'a str,
+}
+
+/// What the planner saw, for drawing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PathScene {
+    /// Inflated and merged outlines, closed implicitly.
+    pub outlines: Vec<Vec<Point2<f64>>>,
+    /// Edges of the road map.
+    pub edges: Vec<[Point2<f64>; 2]>,
+}
+
+/// A path of the arm, without time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArmPath {
+    /// Poses of the tip in the base frame, one a configuration.
+    pub tip_path: Vec<Pose>,
+    /// The route in the base frame's XY plane for each goal.
+    pub routes: Vec<Vec<Point2<f64>>>,
+    /// The configurations.
+    pub joint_path: JointPath,
+    /// Length of the tip's path \[m\].
+    pub length: f64,
+    /// Smallest distance \[m\] of the tip's path from the obstacles at its height; infinity without any.
+    pub min_clearance: f64,
+    /// What the planner saw.
+    pub scene: PathScene,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Finds the tip's shortest way around the obstacles, goal after goal, and the joint path that
+/// follows it from the start without a leap.
+///
+/// # Errors
+/// See [`PathError`].
+pub fn plan_path(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PathSettings,
+    request: &PathRequest<'_>,
+) -> Result<ArmPath, PathError> {
+    check_settings(settings)?;
+    let chosen = solver(request.solver)?;
+    let tracker = solver("levenberg_marquardt")?;
+    let mut notes = Vec::new();
+    let start = checked_start(chain, settings, request, &mut notes)?;
+    let size = |_| PathError::WrongSize {
+        expected: chain.dof(),
+        got: request.start.len(),
+    };
+    let start_pose = forward_kinematics(chain, &start).map_err(size)?;
+
+    let mut scene = PathScene::default();
+    let mut legs: Vec<(TipPath, Vec<Point2<f64>>)> = Vec::new();
+    let mut min_clearance = f64::INFINITY;
+    let mut from = start_pose;
+    let mut seed = start.clone();
+    if request.goals.is_empty() {
+        return Err(PathError::NoGoal);
+    }
+    for (index, goal) in request.goals.iter().enumerate() {
+        let number = index + 1;
+        if !goal.to_homogeneous().iter().all(|value| value.is_finite()) {
+            return Err(PathError::GoalNotFinite { goal: number });
+        }
+        let planned = route(obstacles, settings, &from, goal, number)?;
+        let leg = TipPath::new(&planned.route, settings.clearance, from, *goal);
+        min_clearance = min_clearance.min(planned.world_clearance(&leg));
+        if scene.outlines.is_empty() || !planned.scene.outlines.is_empty() {
+            scene = planned.scene.clone();
+        }
+        // A goal without joint values is worth a clear word before anything is followed.
+        let mut question = request.ik.clone();
+        question.target = *goal;
+        question.max_solutions = 1;
+        seed = chosen
+            .solve(chain, &question, &seed)
+            .map_err(|source| PathError::Goal {
+                goal: number,
+                source,
+            })?
+            .q;
+        legs.push((leg, planned.route));
+        from = *goal;
+    }
+
+    let mut path = ArmPath {
+        tip_path: vec![start_pose],
+        routes: Vec::new(),
+        joint_path: JointPath {
+            points: vec![start],
+            stops: Vec::new(),
+        },
+        length: legs.iter().map(|(leg, _)| leg.length()).sum(),
+        min_clearance,
+        scene,
+        notes,
+    };
+    follow_legs(chain, tracker, settings, request, &legs, &mut path)?;
+    path.routes = legs.into_iter().map(|(_, route)| route).collect();
+    Ok(path)
+}
+
+fn follow_legs(
+    chain: &Chain,
+    tracker: &dyn IkSolver,
+    settings: &PathSettings,
+    request: &PathRequest<'_>,
+    legs: &[(TipPath, Vec<Point2<f64>>)],
+    path: &mut ArmPath,
+) -> Result<(), PathError> {
+    let follow_settings = FollowSettings {
+        tip_step: settings.tip_step,
+        angle_step: settings.angle_step,
+        max_joint_step: settings.max_joint_step,
+        deviation: DEVIATION.0,
+        angle_deviation: DEVIATION.1,
+    };
+    let mut template = request.ik.clone();
+    template.target = Pose::identity();
+    let mut done = 0.0;
+    for (index, (leg, _)) in legs.iter().enumerate() {
+        // A redundant arm that is already there must not start to look for a better posture.
+        if leg.is_done(&template.tolerances, template.goal) {
+            continue;
+        }
+        if index > 0 && path.joint_path.points.len() > 1 {
+            path.joint_path.stops.push(path.joint_path.points.len() - 1);
+        }
+        let (joints, poses) = (&mut path.joint_path, &mut path.tip_path);
+        if let Err(broken) = follow(
+            chain,
+            tracker,
+            &template,
+            leg,
+            &follow_settings,
+            joints,
+            poses,
+        ) {
+            let fraction = if path.length > 0.0 {
+                (done + broken.fraction * leg.length()) / path.length
+            } else {
+                (index as f64 + broken.fraction) / legs.len() as f64
+            };
+            return Err(PathError::PathBroken {
+                goal: index + 1,
+                fraction,
+                cause: broken.cause,
+                partial: Box::new(Partial {
+                    tip_path: std::mem::take(&mut path.tip_path),
+                    joint_path: std::mem::take(&mut path.joint_path),
+                }),
+            });
+        }
+        done += leg.length();
+    }
+    Ok(())
+}
+
+fn check_settings(settings: &PathSettings) -> Result<(), PathError> {
+    for (what, value) in [
+        ("tip_step", settings.tip_step),
+        ("angle_step", settings.angle_step),
+        ("max_joint_step", settings.max_joint_step),
+        ("arc_tolerance", settings.arc_tolerance),
+    ] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(PathError::NotPositive { what, value });
+        }
+    }
+    Ok(())
+}
+
+/// The start inside its limits: a hair outside is clamped and said.
+fn checked_start(
+    chain: &Chain,
+    settings: &PathSettings,
+    request: &PathRequest<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<f64>, PathError> {
+    if request.start.len() != chain.dof() {
+        return Err(PathError::WrongSize {
+            expected: chain.dof(),
+            got: request.start.len(),
+        });
+    }
+    let mut start = request.start.to_vec();
+    for (dof, value) in chain.dofs.iter().zip(&mut start) {
+        if !value.is_finite() {
+            return Err(PathError::StartNotFinite {
+                joint: dof.name.clone(),
+                value: *value,
+            });
+        }
+        let inside = dof.clamp(*value);
+        let outside = (*value - inside).abs();
+        if outside > settings.limit_tolerance {
+            return Err(PathError::StartOutsideLimits {
+                joint: dof.name.clone(),
+                value: *value,
+                lower: dof.lower,
+                upper: dof.upper,
+                tolerance: settings.limit_tolerance,
+            });
+        }
+        if outside > 0.0 {
+            notes.push(format!(
+                "start: joint \"{}\" is {outside:.2e} outside of its limits, clamped to {inside}",
+                dof.name
+            ));
+            *value = inside;
+        }
+    }
+    Ok(start)
+}
+
+/// A planned leg in the plane.
+struct Planned {
+    route: Vec<Point2<f64>>,
+    world: Arc<PlanarWorld>,
+    scene: PathScene,
+}
+
+impl Planned {
+    /// Smallest distance of the leg's shadow from the obstacles that block at its height.
+    fn world_clearance(&self, leg: &TipPath) -> f64 {
+        self.world
+            .clearance_of_path(&leg.shadow())
+            .map_or(f64::INFINITY, |clearance| clearance.distance)
+    }
+}
+
+fn route(
+    obstacles: &[Obstacle],
+    settings: &PathSettings,
+    from: &Pose,
+    goal: &Pose,
+    number: usize,
+) -> Result<Planned, PathError> {
+    let (a, b) = (from.translation.z, goal.translation.z);
+    let heights = (a.min(b), a.max(b));
+    let blocking: Vec<planar::Obstacle> = obstacles
+        .iter()
+        .filter(|obstacle| obstacle.blocks(heights, settings.clearance))
+        .map(|obstacle| planar::Obstacle {
+            id: obstacle.id.clone(),
+            polygon: obstacle.polygon.clone(),
+        })
+        .collect();
+    let options = WorldOptions {
+        clearance: settings.clearance,
+        join: Join::Round {
+            arc_tolerance: Some(settings.arc_tolerance),
+        },
+        contact: settings.contact,
+        snap_tolerance: SNAP,
+    };
+    let world = Arc::new(PlanarWorld::build(blocking, None, &options)?);
+    let roadmap = build_roadmap(&settings.roadmap, Arc::clone(&world))?;
+    let found = roadmap
+        .shortest_path(
+            &from.translation.vector.xy().into(),
+            &goal.translation.vector.xy().into(),
+        )
+        .map_err(|source| PathError::Route {
+            goal: number,
+            source,
+        })?;
+    let scene = PathScene {
+        outlines: world
+            .outlines()
+            .into_iter()
+            .map(|outline| outline.ring)
+            .collect(),
+        edges: roadmap.edge_list(),
+    };
+    Ok(Planned {
+        route: found.points,
+        world,
+        scene,
+    })
+}

@@ -1,0 +1,394 @@
+//! From a planar route to the path of the tip: corners rounded, height and orientation
+//! interpolated along the way.
+//!
+//! # Why rounding a corner is safe
+//! With a clearance `R` the route runs around the union of discs of radius `R` about the points
+//! of the obstacles. At a corner `V` the route's two legs are free, and the fillet is the arc of
+//! radius `r ≤ R` tangent to both. Suppose a disc `D(p, R)` of that union came between the arc and
+//! `V`. A disc of radius `R` that reaches beyond an arc of radius `R` or less from the inside must
+//! contain an end of the arc, a point of a leg, or `V`; all of these lie on the route, which no such
+//! disc contains. So the fillet keeps the clearance, and no margin is needed for it.
+
+use nalgebra::{Point2, Rotation2, UnitQuaternion, Vector2, Vector3};
+
+use crate::ik::{Goal, Tolerances};
+use crate::kinematics::{residual, Pose};
+
+/// Fillets smaller than this \[m\] are no fillets: the arm stops at the corner.
+const SMALLEST_FILLET: f64 = 1e-6;
+
+/// Legs shorter than this \[m\] have no direction to speak of.
+const SHORTEST_LEG: f64 = 1e-9;
+
+/// A piece of the planar path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Piece {
+    Line {
+        from: Point2<f64>,
+        direction: Vector2<f64>,
+        length: f64,
+    },
+    Arc {
+        centre: Point2<f64>,
+        from: Vector2<f64>,
+        radius: f64,
+        angle: f64,
+    },
+}
+
+impl Piece {
+    fn length(&self) -> f64 {
+        match *self {
+            Piece::Line { length, .. } => length,
+            Piece::Arc { radius, angle, .. } => radius * angle.abs(),
+        }
+    }
+
+    fn at(&self, along: f64) -> Point2<f64> {
+        match *self {
+            Piece::Line {
+                from, direction, ..
+            } => from + direction * along,
+            Piece::Arc {
+                centre,
+                from,
+                radius,
+                angle,
+            } => centre + Rotation2::new(along / radius * angle.signum()) * from,
+        }
+    }
+}
+
+/// The tip's path for one goal, by arc length in the plane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TipPath {
+    pieces: Vec<Piece>,
+    /// Arc length at the end of each piece \[m\].
+    ends: Vec<f64>,
+    /// Arc lengths of corners that could not be rounded \[m\].
+    corners: Vec<f64>,
+    start: Pose,
+    goal: Pose,
+    goal_point: Point2<f64>,
+    /// Rotation vector from the start's orientation to the goal's, in the start's frame \[rad\].
+    turn: Vector3<f64>,
+}
+
+impl TipPath {
+    /// The path along `route` (points in the base frame's XY plane \[m\], first and last those of
+    /// `start` and `goal`), with corners rounded by arcs of at most `radius` \[m\]. With a radius of
+    /// zero all corners stay sharp.
+    pub fn new(route: &[Point2<f64>], radius: f64, start: Pose, goal: Pose) -> TipPath {
+        let mut points: Vec<Point2<f64>> = Vec::with_capacity(route.len());
+        for point in route {
+            if points
+                .last()
+                .is_none_or(|last| (point - last).norm() > SHORTEST_LEG)
+            {
+                points.push(*point);
+            }
+        }
+        let goal_point = Point2::new(goal.translation.x, goal.translation.y);
+        let turn = (start.rotation.inverse() * goal.rotation).scaled_axis();
+        let mut path = TipPath {
+            pieces: Vec::new(),
+            ends: Vec::new(),
+            corners: Vec::new(),
+            start,
+            goal,
+            goal_point,
+            turn,
+        };
+        path.lay(&points, radius);
+        path
+    }
+
+    fn push(&mut self, piece: Piece) {
+        if piece.length() > 0.0 {
+            self.ends.push(self.planar_length() + piece.length());
+            self.pieces.push(piece);
+        }
+    }
+
+    fn lay(&mut self, points: &[Point2<f64>], radius: f64) {
+        let legs: Vec<(Vector2<f64>, f64)> = points
+            .windows(2)
+            .map(|pair| {
+                let leg = pair[1] - pair[0];
+                (leg / leg.norm(), leg.norm())
+            })
+            .collect();
+        // Signed turn at the inner points, and the length that its fillet takes from both legs.
+        let turns: Vec<f64> = legs
+            .windows(2)
+            .map(|pair| pair[0].0.perp(&pair[1].0).atan2(pair[0].0.dot(&pair[1].0)))
+            .collect();
+        let wanted: Vec<f64> = turns
+            .iter()
+            .map(|turn| radius * (turn.abs() / 2.0).tan())
+            .collect();
+        let mut cuts = wanted.clone();
+        for (leg, (_, length)) in legs.iter().enumerate() {
+            let before = leg
+                .checked_sub(1)
+                .and_then(|corner| wanted.get(corner))
+                .copied()
+                .unwrap_or(0.0);
+            let after = wanted.get(leg).copied().unwrap_or(0.0);
+            if before + after > *length {
+                let scale = length / (before + after);
+                for (corner, want) in [(leg.checked_sub(1), before), (Some(leg), after)] {
+                    if let Some(cut) = corner.and_then(|corner| cuts.get_mut(corner)) {
+                        *cut = cut.min(want * scale);
+                    }
+                }
+            }
+        }
+        for (leg, (direction, length)) in legs.iter().enumerate() {
+            let before = leg
+                .checked_sub(1)
+                .and_then(|corner| cuts.get(corner))
+                .copied()
+                .unwrap_or(0.0);
+            let after = cuts.get(leg).copied().unwrap_or(0.0);
+            let from = points[leg] + direction * before;
+            self.push(Piece::Line {
+                from,
+                direction: *direction,
+                length: (length - before - after).max(0.0),
+            });
+            let Some(turn) = turns.get(leg).copied().filter(|turn| *turn != 0.0) else {
+                continue;
+            };
+            let fillet = after / (turn.abs() / 2.0).tan();
+            if fillet < SMALLEST_FILLET {
+                self.corners.push(self.planar_length());
+                continue;
+            }
+            let inwards = Vector2::new(-direction.y, direction.x) * turn.signum();
+            let tangent = points[leg + 1] - direction * after;
+            self.push(Piece::Arc {
+                centre: tangent + inwards * fillet,
+                from: -inwards * fillet,
+                radius: fillet,
+                angle: turn,
+            });
+        }
+    }
+
+    /// The path's shadow as a polyline, arcs by chords that leave them by a share of 10⁻⁵ of their
+    /// radius, inwards.
+    pub fn shadow(&self) -> Vec<Point2<f64>> {
+        let mut points = vec![Point2::new(
+            self.start.translation.x,
+            self.start.translation.y,
+        )];
+        for piece in &self.pieces {
+            let count = match piece {
+                Piece::Line { .. } => 1,
+                Piece::Arc { angle, .. } => pieces_of(angle.abs(), 0.01),
+            };
+            let length = piece.length();
+            points.extend((1..=count).map(|part| piece.at(length * part as f64 / count as f64)));
+        }
+        points
+    }
+
+    /// Length of the path's shadow in the plane \[m\].
+    pub fn planar_length(&self) -> f64 {
+        self.ends.last().copied().unwrap_or(0.0)
+    }
+
+    /// Length of the path in space \[m\].
+    pub fn length(&self) -> f64 {
+        // Height changes at a constant rate along the shadow, so the path is a helix-like
+        // curve of constant slope.
+        self.planar_length()
+            .hypot(self.goal.translation.z - self.start.translation.z)
+    }
+
+    /// Whether the goal is where the path starts, up to the tolerances.
+    pub fn is_done(&self, tolerances: &Tolerances, goal: Goal) -> bool {
+        let off = residual(&self.goal, &self.start);
+        off.position <= tolerances.position
+            && (goal == Goal::Position || off.orientation <= tolerances.orientation)
+            && self.planar_length() <= tolerances.position
+    }
+
+    /// The tip's pose at the fraction `u` of the path, 0 to 1.
+    pub fn pose(&self, u: f64) -> Pose {
+        if u <= 0.0 {
+            return self.start;
+        }
+        if u >= 1.0 {
+            return self.goal;
+        }
+        let along = u * self.planar_length();
+        let piece = self
+            .ends
+            .partition_point(|end| *end <= along)
+            .min(self.pieces.len().saturating_sub(1));
+        let begin = piece
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or(0.0);
+        let point = self
+            .pieces
+            .get(piece)
+            .map_or(self.goal_point, |piece| piece.at(along - begin));
+        let (from, to) = (self.start.translation.z, self.goal.translation.z);
+        let height = from + (to - from) * u;
+        let rotation = self.start.rotation * UnitQuaternion::from_scaled_axis(self.turn * u);
+        Pose::from_parts(Vector3::new(point.x, point.y, height).into(), rotation)
+    }
+
+    /// Fractions, 0 and 1 included and strictly rising, at which to sample the path: samples are at
+    /// most `step` \[m\] and `angle_step` \[rad\] apart, corners and ends of pieces are samples, and
+    /// arcs are divided finely enough for a smooth curve through the samples to follow them. The
+    /// second value lists the positions of those samples at which the arm must stop.
+    pub fn samples(&self, step: f64, angle_step: f64) -> (Vec<f64>, Vec<usize>) {
+        let total = self.planar_length();
+        let turn = self.turn.norm();
+        let mut fractions = vec![0.0];
+        if total <= SHORTEST_LEG {
+            let rise = (self.goal.translation.z - self.start.translation.z).abs();
+            let count = pieces_of(rise, step).max(pieces_of(turn, angle_step));
+            fractions.extend((1..=count).map(|part| part as f64 / count as f64));
+            return (fractions, Vec::new());
+        }
+        let stretch = self.length() / total;
+        let mut begin = 0.0;
+        let mut stops = Vec::new();
+        for (piece, end) in self.pieces.iter().zip(&self.ends) {
+            let length = end - begin;
+            let bend = match piece {
+                Piece::Arc { angle, .. } => pieces_of(angle.abs(), 0.12),
+                Piece::Line { .. } => 1,
+            };
+            let count = pieces_of(length * stretch, step)
+                .max(pieces_of(turn * length / total, angle_step))
+                .max(bend);
+            for part in 1..=count {
+                let fraction = (begin + length * part as f64 / count as f64) / total;
+                if fractions.last().is_some_and(|last| fraction > *last) {
+                    fractions.push(fraction.min(1.0));
+                }
+            }
+            begin = *end;
+            if self.corners.contains(end) && *end < total {
+                stops.push(fractions.len() - 1);
+            }
+        }
+        if let Some(last) = fractions.last_mut() {
+            *last = 1.0;
+        }
+        (fractions, stops)
+    }
+}
+
+/// How many pieces of at most `step` a length is to be cut into; at least one, and never so many
+/// that a tiny step exhausts the memory.
+fn pieces_of(length: f64, step: f64) -> usize {
+    let count = (length / step).ceil();
+    if count.is_finite() {
+        (count.clamp(1.0, 100_000.0)) as usize
+    } else {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pose(x: f64, y: f64, z: f64, yaw: f64) -> Pose {
+        Pose::from_parts(
+            Vector3::new(x, y, z).into(),
+            UnitQuaternion::from_euler_angles(0.0, 0.0, yaw),
+        )
+    }
+
+    fn path(points: &[[f64; 2]], radius: f64, heights: (f64, f64)) -> TipPath {
+        let points: Vec<Point2<f64>> = points.iter().map(|p| Point2::new(p[0], p[1])).collect();
+        let (first, last) = (points[0], points[points.len() - 1]);
+        TipPath::new(
+            &points,
+            radius,
+            pose(first.x, first.y, heights.0, 0.0),
+            pose(last.x, last.y, heights.1, 1.0),
+        )
+    }
+
+    #[test]
+    fn a_straight_path_interpolates_everything() {
+        let path = path(&[[0.0, 0.0], [0.3, 0.4]], 0.1, (0.0, 0.0));
+        assert!((path.length() - 0.5).abs() < 1e-12);
+        let middle = path.pose(0.5);
+        assert!((middle.translation.vector - Vector3::new(0.15, 0.2, 0.0)).norm() < 1e-12);
+        assert!((middle.rotation.angle() - 0.5).abs() < 1e-12);
+        assert_eq!(path.samples(0.1, 10.0).0.len(), 6);
+    }
+
+    #[test]
+    fn a_corner_becomes_an_arc_of_the_radius() {
+        let path = path(&[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], 0.2, (0.0, 0.0));
+        let expected = 1.6 + 0.2 * std::f64::consts::FRAC_PI_2;
+        assert!((path.length() - expected).abs() < 1e-12);
+        let middle = path.pose(0.5).translation.vector.xy();
+        let corner_gap = (middle - Vector2::new(0.8, 0.2)).norm();
+        assert!((corner_gap - 0.2).abs() < 1e-12);
+        assert_eq!(path.samples(0.05, 1.0).1, Vec::<usize>::new());
+    }
+
+    #[test]
+    fn without_a_radius_corners_are_stops() {
+        let path = path(&[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], 0.0, (0.0, 0.0));
+        let (fractions, stops) = path.samples(0.1, 10.0);
+        assert_eq!(stops.len(), 1);
+        assert!((fractions[stops[0]] - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_goal_above_the_start_needs_no_route() {
+        let point = [[0.2, 0.1]];
+        let path = path(&point, 0.1, (0.0, 0.3));
+        assert!((path.length() - 0.3).abs() < 1e-12);
+        assert!((path.pose(0.5).translation.z - 0.15).abs() < 1e-12);
+        assert!(path.samples(0.1, 10.0).0.len() >= 4);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Continuous position, continuous tangent where no stop is, never longer than the route,
+        /// never further from it than a fillet's corner, samples strictly rising.
+        #[test]
+        fn rounding_keeps_to_the_route(
+            points in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 2..8),
+            radius in prop_oneof![Just(0.0), 0.001..0.5_f64],
+        ) {
+            let points: Vec<[f64; 2]> = points.into_iter().map(|(x, y)| [x, y]).collect();
+            let route: f64 = points.windows(2).map(|w| (w[1][0] - w[0][0]).hypot(w[1][1] - w[0][1])).sum();
+            let path = path(&points, radius, (0.0, 0.0));
+            prop_assert!(path.planar_length() <= route * (1.0 + 1e-12) + 1e-12);
+            let (fractions, stops) = path.samples(0.01, 0.1);
+            prop_assert!(fractions.windows(2).all(|w| w[0] < w[1]));
+            prop_assert_eq!(fractions[0], 0.0);
+            prop_assert_eq!(fractions[fractions.len() - 1], 1.0);
+            prop_assert!(stops.iter().all(|stop| *stop > 0 && *stop < fractions.len() - 1));
+            let count = 2000;
+            let at = |k: usize| path.pose(k as f64 / count as f64).translation.vector.xy();
+            let spacing = path.planar_length() / count as f64;
+            for k in 0..count {
+                let step = (at(k + 1) - at(k)).norm();
+                prop_assert!(step <= spacing * (1.0 + 1e-9) + 1e-12, "gap of {} at {}", step, k);
+            }
+            for (before, after) in path.pieces.iter().zip(path.pieces.iter().skip(1)) {
+                let gap = (before.at(before.length()) - after.at(0.0)).norm();
+                prop_assert!(gap < 1e-9, "pieces do not meet: {}", gap);
+            }
+        }
+    }
+}
