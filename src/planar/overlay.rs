@@ -89,11 +89,22 @@ fn to_polygons(shapes: Vec<Vec<Contour>>, restorer: &Restorer) -> Vec<Polygon> {
         .collect()
 }
 
-/// Resolves a ring that crosses itself by the non-zero rule.
+/// Resolves a ring that crosses itself by the non-zero rule. Empty if that fails.
 pub(crate) fn resolve_non_zero(ring: &[Point2<f64>]) -> Vec<Polygon> {
-    let subject = vec![contour(ring)];
-    let restorer = Restorer::new(subject.iter());
-    to_polygons(overlay(&subject, &[], OverlayRule::Subject), &restorer)
+    let mut rings = vec![ring.to_vec()];
+    // Rounding to `f64` may make a ring touch itself anew: then once more.
+    for _ in 0..4 {
+        let polygons = union(&rings);
+        if polygons.iter().all(|p| p.sanity_check().is_ok()) {
+            return polygons;
+        }
+        rings = polygons
+            .iter()
+            .flat_map(Polygon::rings)
+            .map(<[_]>::to_vec)
+            .collect();
+    }
+    Vec::new()
 }
 
 /// Union of all rings by the non-zero rule (wind solid pieces counter-clockwise).

@@ -295,38 +295,35 @@ impl Turn {
     /// Whether a taut path through `center` can come or go along `center → d`.
     #[inline]
     pub fn is_taut(&self, center: &Point2<f64>, d: &Point2<f64>) -> bool {
+        self.side(center, d) == Side::Tangent
+    }
+
+    /// Where the direction `center → d` leads.
+    #[inline]
+    pub fn side(&self, center: &Point2<f64>, d: &Point2<f64>) -> Side {
+        use Orientation::{Collinear, Left, Right};
         let Turn::Around(sector) = self else {
-            return true;
+            return Side::Tangent;
         };
         let from = orient2d(center, &sector.from, d);
         let to = orient2d(center, &sector.to, d);
-        // Not strictly between the two edges' lines, on the obstacle's side or the opposite.
-        from == Orientation::Collinear || to == Orientation::Collinear || from == to
+        match (from, to) {
+            (Left, Right) => Side::Obstacle,
+            (Right, Left) => Side::Opposite,
+            (Collinear, _) | (_, Collinear) | (Left, Left) | (Right, Right) => Side::Tangent,
+        }
     }
+}
 
-    /// Whether a taut path through `center` can come or go along any direction of the closed
-    /// wedge (of less than a half turn) from `right` counter-clockwise to `left`.
-    #[inline]
-    pub fn has_taut_between(
-        &self,
-        center: &Point2<f64>,
-        right: &Point2<f64>,
-        left: &Point2<f64>,
-    ) -> bool {
-        let Turn::Around(sector) = self else {
-            return true;
-        };
-        let sides = |d: &Point2<f64>| {
-            [
-                orient2d(center, &sector.from, d),
-                orient2d(center, &sector.to, d),
-            ]
-        };
-        let sides = [sides(right), sides(left)];
-        let taut = |s: &[Orientation; 2]| s.contains(&Orientation::Collinear) || s[0] == s[1];
-        // Both in the same one of the two forbidden turns: so is everything in between.
-        sides.iter().any(taut) || sides[0] != sides[1]
-    }
+/// Where a direction leads as seen from a [`Turn`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Where taut paths come and go.
+    Tangent,
+    /// Strictly into the blocked sector.
+    Obstacle,
+    /// Strictly into the sector opposite to it: a path from there runs straight at it.
+    Opposite,
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use spade::{ConstrainedDelaunayTriangulation, Triangulation as _};
 
 use super::arrangement::Arrangement;
 use super::predicates::{orient2d, Orientation};
+use super::sector::{Side, Turn};
 
 /// No triangle.
 const NONE: u32 = u32::MAX;
@@ -51,9 +52,9 @@ struct Cone {
     /// The triangle, and the place of the edge by which it is entered.
     triangle: u32,
     edge: u8,
-    /// Vertices on the cone's right and left border.
-    right: u32,
-    left: u32,
+    /// Vertices on the cone's right and left border, with the sides they lie on.
+    right: (u32, Side),
+    left: (u32, Side),
 }
 
 impl Triangulation {
@@ -217,28 +218,28 @@ impl Triangulation {
         &self.points[v as usize]
     }
 
-    /// Calls `found` with every outline vertex that vertex `v` sees without another vertex
-    /// exactly in between, each at least once, for directions in the closed wedge of free
-    /// triangles that `wedge` (the wedge's two vertices) accepts.
+    /// Calls `found` with every outline vertex that vertex `v` sees along a tangent of `turn`
+    /// without another vertex exactly in between, each at least once.
     pub fn visible_from_vertex(
         &self,
         v: u32,
+        turn: &Turn,
         stack: &mut SightStack,
-        wedge: impl Fn(&Point2<f64>, &Point2<f64>) -> bool,
         mut found: impl FnMut(u32),
     ) {
         let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
         let p = *self.point(v);
+        let side = |v: u32| turn.side(&p, self.point(v));
         for &(t, k) in &self.fan[range] {
             let corners = self.corners[t as usize];
             let edge = next(k as usize);
-            let (right, left) = (corners[edge], corners[next(edge)]);
-            if !wedge(self.point(right), self.point(left)) {
-                continue;
+            let [right, left] = [corners[edge], corners[next(edge)]].map(|v| (v, side(v)));
+            for (vertex, side) in [right, left] {
+                if side == Side::Tangent {
+                    found(vertex);
+                }
             }
-            found(right);
-            found(left);
-            self.expand(&p, t, edge, right, left, stack, &mut found);
+            self.expand(&p, (t, edge), right, left, &side, stack, &mut found);
         }
     }
 
@@ -279,7 +280,9 @@ impl Triangulation {
                 let (right, left) = (corners[k], corners[next(k)]);
                 found(right);
                 found(left);
-                self.expand(p, t, k, right, left, stack, &mut found);
+                let anywhere = |_| Side::Tangent;
+                let [right, left] = [right, left].map(|v| (v, Side::Tangent));
+                self.expand(p, (t, k), right, left, &anywhere, stack, &mut found);
             }
         }
         true
@@ -300,54 +303,65 @@ impl Triangulation {
         self.beyond[t as usize].iter().position(|n| *n == other)
     }
 
-    /// Follows a cone of sight out of triangle `t` by its edge `k`.
+    /// Follows a cone of sight out of a triangle by one of its edges. `side` says where the
+    /// direction to a vertex leads; only tangents are of interest.
     #[allow(clippy::too_many_arguments)]
     #[inline]
     fn expand(
         &self,
         p: &Point2<f64>,
-        t: u32,
-        k: usize,
-        right: u32,
-        left: u32,
+        (t, k): (u32, usize),
+        right: (u32, Side),
+        left: (u32, Side),
+        side: &impl Fn(u32) -> Side,
         stack: &mut SightStack,
         found: &mut impl FnMut(u32),
     ) {
         let stack = &mut stack.0;
         self.enter(t, k, right, left, stack);
-        while let Some(Cone {
-            triangle,
-            edge,
-            right,
-            left,
-        }) = stack.pop()
-        {
+        while let Some(cone) = stack.pop() {
+            let Cone {
+                triangle,
+                edge,
+                right,
+                left,
+            } = cone;
             let corners = &self.corners[triangle as usize];
             // The edge runs from left to right as seen from inside the triangle.
-            let to_left = next(next(edge as usize));
             let to_right = next(edge as usize);
+            let to_left = next(to_right);
             let apex = corners[to_left];
             let c = self.point(apex);
-            let beyond_right = orient2d(p, self.point(right), c);
-            let beyond_left = orient2d(p, self.point(left), c);
-            let inside = beyond_right == Orientation::Left && beyond_left == Orientation::Right;
-            if inside {
-                found(apex);
-            }
-            // Through the edge on the apex's right, if the cone reaches it.
-            if beyond_right == Orientation::Left {
-                let left = if inside { apex } else { left };
+            let reaches_right = orient2d(p, self.point(right.0), c) == Orientation::Left;
+            let reaches_left = orient2d(p, self.point(left.0), c) == Orientation::Right;
+            if reaches_right && reaches_left {
+                let apex = (apex, side(apex));
+                if apex.1 == Side::Tangent {
+                    found(apex.0);
+                }
+                self.enter(triangle, to_right, right, apex, stack);
+                self.enter(triangle, to_left, apex, left, stack);
+            } else if reaches_right {
                 self.enter(triangle, to_right, right, left, stack);
-            }
-            if beyond_left == Orientation::Right {
-                let right = if inside { apex } else { right };
+            } else if reaches_left {
                 self.enter(triangle, to_left, right, left, stack);
             }
         }
     }
 
     #[inline]
-    fn enter(&self, t: u32, k: usize, right: u32, left: u32, stack: &mut Vec<Cone>) {
+    fn enter(
+        &self,
+        t: u32,
+        k: usize,
+        right: (u32, Side),
+        left: (u32, Side),
+        stack: &mut Vec<Cone>,
+    ) {
+        // Both borders in the same turn without tangents: so is everything in between.
+        if right.1 != Side::Tangent && right.1 == left.1 {
+            return;
+        }
         let other = self.through(t, k);
         if other == NONE {
             return;

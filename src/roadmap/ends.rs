@@ -114,56 +114,97 @@ pub(crate) fn look_around(world: &PlanarWorld, p: &Point2<f64>, found: impl FnMu
 
 /// Why there is no way between two free points.
 pub(crate) fn no_path(world: &PlanarWorld, start: &Point2<f64>, goal: &Point2<f64>) -> RouteError {
-    let (start_open, start_by) = reachable_obstacles(world, start);
-    let (goal_open, goal_by) = reachable_obstacles(world, goal);
-    // If both are shut in, or the boundary makes it look so, the one with fewer obstacles
-    // around it is named.
-    let goal_is_enclosed = if start_open == goal_open {
-        goal_by.len() < start_by.len()
-    } else {
-        start_open
-    };
-    let (enclosed, by) = if goal_is_enclosed {
-        (End::Goal, goal_by)
-    } else {
-        (End::Start, start_by)
-    };
-    let by = by
-        .iter()
-        .map(|i| world.obstacle_id(*i).to_owned())
-        .collect();
-    RouteError::NoPath { enclosed, by }
-}
-
-/// The obstacles that a path from `p` can come to, and whether it can come out of all
-/// of them (to the hull of everything).
-fn reachable_obstacles(world: &PlanarWorld, p: &Point2<f64>) -> (bool, Vec<u32>) {
     let vertices = world.arrangement().vertices();
     let all: Vec<Point2<f64>> = vertices.iter().map(|v| v.point).collect();
-    let hull = convex_hull(&all);
-    let has_boundary = world.boundary().is_some();
-    let mut seen = vec![false; vertices.len()];
-    let mut queue = vec![*p];
-    let mut next = 0;
-    while let Some(q) = queue.get(next).copied() {
-        next += 1;
-        look_around(world, &q, |v| {
-            let seen = &mut seen[v as usize];
+    // Who comes to the hull of everything is not shut in, unless there is a boundary.
+    let hull = if world.boundary().is_none() {
+        convex_hull(&all)
+    } else {
+        Vec::new()
+    };
+    let mut sides = [
+        Exploration::new(End::Start, start, vertices.len()),
+        Exploration::new(End::Goal, goal, vertices.len()),
+    ];
+    // In turns: the work is that of the smaller side.
+    let enclosed = loop {
+        for side in &mut sides {
+            side.step(world, &hull);
+        }
+        let shut_in = sides.iter().position(|s| s.is_exhausted() && !s.is_open);
+        match shut_in {
+            Some(k) => break k,
+            // Cannot be for ends without a way between them.
+            None if sides.iter().all(|s| s.is_open || s.is_exhausted()) => break 0,
+            None => {}
+        }
+    };
+    let [first, second] = sides;
+    let side = if enclosed == 0 { first } else { second };
+    let mut obstacles: Vec<u32> = vertices
+        .iter()
+        .zip(&side.seen)
+        .filter(|(_, seen)| **seen)
+        .flat_map(|(vertex, _)| vertex.obstacles.iter().copied())
+        .collect();
+    obstacles.sort_unstable();
+    obstacles.dedup();
+    let mut by: Vec<String> = Vec::new();
+    for obstacle in obstacles {
+        let id = world.obstacle_id(obstacle);
+        if by.last().is_none_or(|last| last != id) {
+            by.push(id.to_owned());
+        }
+    }
+    RouteError::NoPath {
+        enclosed: side.end,
+        by,
+    }
+}
+
+/// What can be reached from one end of a path, corner by corner.
+struct Exploration {
+    end: End,
+    seen: Vec<bool>,
+    queue: Vec<Point2<f64>>,
+    next: usize,
+    is_open: bool,
+}
+
+impl Exploration {
+    fn new(end: End, p: &Point2<f64>, vertices: usize) -> Self {
+        Exploration {
+            end,
+            seen: vec![false; vertices],
+            queue: vec![*p],
+            next: 0,
+            is_open: false,
+        }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.next >= self.queue.len()
+    }
+
+    /// Looks around from the next corner.
+    fn step(&mut self, world: &PlanarWorld, hull: &[Point2<f64>]) {
+        let Some(p) = self.queue.get(self.next).copied() else {
+            return;
+        };
+        if self.is_open {
+            return;
+        }
+        self.next += 1;
+        let vertices = world.arrangement().vertices();
+        look_around(world, &p, |v| {
+            let seen = &mut self.seen[v as usize];
             let vertex = &vertices[v as usize];
-            if !*seen {
-                *seen = true;
+            if !std::mem::replace(seen, true) {
+                self.is_open |= hull.contains(&vertex.point);
                 if vertex.corner.is_some() {
-                    queue.push(vertex.point);
+                    self.queue.push(vertex.point);
                 }
             }
         });
     }
-    let reached = || vertices.iter().zip(&seen).filter(|v| *v.1).map(|v| v.0);
-    let open = !has_boundary && reached().any(|v| hull.contains(&v.point));
-    let mut obstacles: Vec<u32> = reached()
-        .flat_map(|v| v.obstacles.iter().copied())
-        .collect();
-    obstacles.sort_unstable();
-    obstacles.dedup();
-    (open, obstacles)
 }

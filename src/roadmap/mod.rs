@@ -5,6 +5,7 @@
 //! | `naive` | visibility graph, all pairs against all edges: the oracle, O(n³) |
 //! | `sweep` | visibility graph by rotational sweep, O(n² log n) |
 //! | `graph` | what both share: nodes, flat adjacency, queries |
+//! | `taut` | the one that serves: taut edges through triangles, stored or lazy |
 //! | `search` | Dijkstra and A* |
 //! | `trapezoid` | trapezoidal map with point location in O(log n) |
 //! | `trapezoidal_map` | its road map: fast, not the shortest; `shorten` |
@@ -24,17 +25,19 @@ pub mod graph;
 mod naive;
 pub mod search;
 pub mod sweep;
+pub mod taut;
 mod trapezoid;
 pub mod trapezoidal_map;
 
 pub use graph::VisibilityGraph;
+pub use taut::TautRoadmap;
 pub use trapezoidal_map::{shorten, TrapezoidalRoadmap};
 
 /// Names that [`build_roadmap`] knows, with what they are.
 pub const ROADMAPS: &[(&str, &str)] = &[
     (
         "visibility_graph",
-        "visibility graph, built by the fastest builder (the default)",
+        "visibility graph of taut edges, built through triangles (the default)",
     ),
     (
         "visibility_sweep",
@@ -43,6 +46,10 @@ pub const ROADMAPS: &[(&str, &str)] = &[
     (
         "visibility_naive",
         "visibility graph, every pair against every edge (slow, for comparison)",
+    ),
+    (
+        "lazy",
+        "no stored graph, searched through triangles: for a world that is asked once",
     ),
     (
         "trapezoidal_map",
@@ -205,10 +212,8 @@ pub fn build_roadmap(
     world: Arc<PlanarWorld>,
 ) -> Result<Box<dyn Roadmap>, RoadmapError> {
     match name {
-        "" | "visibility_graph" => Ok(Box::new(VisibilityGraph::by_sweep(
-            "visibility_graph",
-            world,
-        ))),
+        "" | "visibility_graph" => Ok(taut("visibility_graph", world, false)),
+        "lazy" => Ok(taut("lazy", world, true)),
         "visibility_sweep" => Ok(Box::new(VisibilityGraph::by_sweep(
             "visibility_sweep",
             world,
@@ -218,5 +223,13 @@ pub fn build_roadmap(
         _ => Err(RoadmapError::UnknownName {
             name: name.to_owned(),
         }),
+    }
+}
+
+/// The fast road map, or the sweep's if the outlines cannot be triangulated.
+fn taut(name: &'static str, world: Arc<PlanarWorld>, lazy: bool) -> Box<dyn Roadmap> {
+    match TautRoadmap::new(name, world.clone(), lazy) {
+        Some(roadmap) => Box::new(roadmap),
+        None => Box::new(VisibilityGraph::by_sweep(name, world)),
     }
 }

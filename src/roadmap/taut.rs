@@ -87,11 +87,7 @@ impl TautRoadmap {
             let mut edges = along;
             let mut stack = SightStack::default();
             for i in 0..this.points.len() as u32 {
-                this.seen_by_node(i, &mut stack, |j| {
-                    if i < j {
-                        edges.push([i, j]);
-                    }
-                });
+                this.seen_by_node(i, i + 1, &mut stack, |j| edges.push([i, j]));
             }
             edges.sort_unstable();
             edges.dedup();
@@ -113,22 +109,23 @@ impl TautRoadmap {
         self.turns[a as usize].is_taut(p, q) && self.turns[b as usize].is_taut(q, p)
     }
 
-    /// Calls `found` with nodes that node `i` sees along common tangents (possibly repeated).
+    /// Calls `found` with nodes from number `first` on that node `i` sees along common
+    /// tangents (possibly repeated).
     #[inline]
-    fn seen_by_node(&self, i: u32, stack: &mut SightStack, mut found: impl FnMut(u32)) {
+    fn seen_by_node(&self, i: u32, first: u32, stack: &mut SightStack, mut found: impl FnMut(u32)) {
         let (p, turn) = (&self.points[i as usize], &self.turns[i as usize]);
-        self.triangulation.visible_from_vertex(
-            self.vertices[i as usize],
-            stack,
-            |right, left| turn.has_taut_between(p, right, left),
-            |v| {
-                if let Some(&j) = self.node_of.get(v as usize) {
-                    if j != NONE && self.is_taut(i, j) {
-                        found(j);
-                    }
+        let vertex = self.vertices[i as usize];
+        self.triangulation
+            .visible_from_vertex(vertex, turn, stack, |v| {
+                // The box's corners are no nodes.
+                let j = self.node_of.get(v as usize).copied().unwrap_or(NONE);
+                if j != NONE
+                    && j >= first
+                    && self.turns[j as usize].is_taut(&self.points[j as usize], p)
+                {
+                    found(j);
                 }
-            },
-        );
+            });
     }
 
     /// Nodes that the free point `p` sees along their tangents, with their distances.
@@ -142,7 +139,10 @@ impl TautRoadmap {
             }
         };
         let mut stack = SightStack::default();
-        if !self.triangulation.visible_from_point(p, &mut stack, &mut add) {
+        if !self
+            .triangulation
+            .visible_from_point(p, &mut stack, &mut add)
+        {
             // On an outline or far outside: the sweep knows all cases.
             look_around(&self.world, p, add);
         }
@@ -186,8 +186,9 @@ impl Graph for Lazy<'_> {
     fn for_each_neighbour(&mut self, node: u32, mut f: impl FnMut(u32, f64)) {
         let roadmap = self.roadmap;
         self.seen.clear();
-        roadmap.seen_by_node(node, &mut self.stack, |j| self.seen.push(j));
-        self.seen.extend(roadmap.outlines.neighbours(node).map(|n| n.0));
+        roadmap.seen_by_node(node, 0, &mut self.stack, |j| self.seen.push(j));
+        self.seen
+            .extend(roadmap.outlines.neighbours(node).map(|n| n.0));
         // In the order of the stored graph, so that both break ties alike.
         self.seen.sort_unstable();
         self.seen.dedup();
@@ -217,20 +218,22 @@ impl Roadmap for TautRoadmap {
 
     fn edge_list(&self) -> Vec<[Point2<f64>; 2]> {
         match &self.graph {
-            Some(graph) => graph.edges().map(|e| e.map(|i| self.points[i as usize])).collect(),
+            Some(graph) => graph
+                .edges()
+                .map(|e| e.map(|i| self.points[i as usize]))
+                .collect(),
             None => {
                 // What there is instead of a graph.
                 let triangles = self.triangulation.free_triangles();
-                triangles.iter().flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]]).collect()
+                triangles
+                    .iter()
+                    .flat_map(|[a, b, c]| [[*a, *b], [*b, *c], [*c, *a]])
+                    .collect()
             }
         }
     }
 
-    fn shortest_path(
-        &self,
-        start: &Point2<f64>,
-        goal: &Point2<f64>,
-    ) -> Result<Route, RouteError> {
+    fn shortest_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Result<Route, RouteError> {
         let start = free_end(&self.world, End::Start, start)?;
         let goal = free_end(&self.world, End::Goal, goal)?;
         if start.asked == goal.asked {
@@ -245,14 +248,23 @@ impl Roadmap for TautRoadmap {
         let vertices = self.world.arrangement().vertices();
         let between = found.nodes.iter().map(|&i| {
             let vertex = &vertices[self.vertices[i as usize] as usize];
-            let id = vertex.obstacles.first().map(|o| self.world.obstacle_id(*o).to_owned());
+            let id = vertex
+                .obstacles
+                .first()
+                .map(|o| self.world.obstacle_id(*o).to_owned());
             (vertex.point, id)
         });
         let route = assemble(&start, &goal, between, found.expanded);
         // Legs between asked and free ends are not free and need not be.
         let confirmed = std::iter::once(&start.free)
             .chain(found.nodes.iter().map(|i| &self.points[*i as usize]))
-            .zip(found.nodes.iter().map(|i| &self.points[*i as usize]).chain([&goal.free]))
+            .zip(
+                found
+                    .nodes
+                    .iter()
+                    .map(|i| &self.points[*i as usize])
+                    .chain([&goal.free]),
+            )
             .all(|(a, b)| a == b || self.world.open_segment_is_free(a, b));
         if confirmed {
             return Ok(route);

@@ -28,6 +28,8 @@ const SEED: u64 = 0x7261_7065_7a6f_6964;
 pub struct TrapezoidalRoadmap {
     world: Arc<PlanarWorld>,
     map: TrapezoidMap,
+    /// Ends of the map's segments (smaller vertex first), sorted.
+    pairs: Vec<[u32; 2]>,
     low: Point2<f64>,
     high: Point2<f64>,
     /// Centre of every free trapezoid.
@@ -95,6 +97,7 @@ impl TrapezoidalRoadmap {
             number: Vec::new(),
             start: vec![0],
             roads: Vec::new(),
+            pairs,
             map,
         };
         let mut free = Vec::new();
@@ -125,8 +128,8 @@ impl TrapezoidalRoadmap {
                 if let Some(middle) = this.middle(wall, sides) {
                     let (from, to) = (this.centers[k], this.centers[other as usize]);
                     // Rounding could only spoil roads through trapezoids of no size.
-                    if this.world.segment_is_free(&from, &middle)
-                        && this.world.segment_is_free(&middle, &to)
+                    if this.world.open_segment_is_free(&from, &middle)
+                        && this.world.open_segment_is_free(&middle, &to)
                     {
                         this.roads.push((other, middle));
                     }
@@ -220,7 +223,27 @@ impl TrapezoidalRoadmap {
     fn around(&self, p: &Point2<f64>) -> Vec<u32> {
         let mut found = Vec::new();
         self.map.locate(p, &mut found);
-        found.iter().filter_map(|t| self.node(*t)).collect()
+        let nodes: Vec<u32> = found.iter().filter_map(|t| self.node(*t)).collect();
+        if !nodes.is_empty() {
+            return nodes;
+        }
+        // On an edge that rounding has bent away: the trapezoids along its pieces.
+        let edges = self.world.arrangement().edges();
+        let segments: Vec<u32> = self
+            .world
+            .displaced_edges(p)
+            .iter()
+            .map(|e| edges[*e as usize].ends)
+            .filter_map(|[a, b]| self.pairs.binary_search(&[a.min(b), a.max(b)]).ok())
+            .map(|s| s as u32)
+            .collect();
+        let x = |v: u32| self.map.points[v as usize].x;
+        self.map
+            .trapezoids()
+            .filter(|(_, t)| segments.contains(&t.top) || segments.contains(&t.bottom))
+            .filter(|(_, t)| x(t.left) <= p.x && p.x <= x(t.right))
+            .filter_map(|(t, _)| self.node(t))
+            .collect()
     }
 
     /// The point of the box that is nearest to `p`: outside the box everything is free.

@@ -12,7 +12,12 @@ pub type P = Point2<f64>;
 
 pub const CONTACTS: [Contact; 2] = [Contact::Blocked, Contact::Passable];
 /// Road maps whose paths are the shortest ones.
-pub const OPTIMAL: [&str; 3] = ["visibility_naive", "visibility_sweep", "visibility_graph"];
+pub const OPTIMAL: [&str; 4] = [
+    "visibility_naive",
+    "visibility_sweep",
+    "visibility_graph",
+    "lazy",
+];
 
 pub fn p(x: f64, y: f64) -> P {
     Point2::new(x, y)
@@ -120,6 +125,22 @@ pub fn ring(size: i32) -> impl Strategy<Value = Vec<[i32; 2]>> {
         Polygon::from_ring("", &integer_points(ring), &exact())
             .is_ok_and(|r| r.polygons[0].walls().is_empty())
     })
+}
+
+/// Small rings that go out and back along the same line somewhere.
+pub fn spiked_ring(size: i32) -> impl Strategy<Value = Vec<[i32; 2]>> {
+    let point = move || [0..=size, 0..=size];
+    (ring(size), 0usize..8, point())
+        .prop_map(|(mut ring, at, tip)| {
+            let at = at % ring.len();
+            let foot = ring[at];
+            ring.insert(at, tip);
+            ring.insert(at, foot);
+            ring
+        })
+        .prop_filter("readable rings", |ring| {
+            Polygon::from_ring("", &integer_points(ring), &exact()).is_ok()
+        })
 }
 
 pub fn integer_points(ring: &[[i32; 2]]) -> Vec<P> {

@@ -221,6 +221,64 @@ proptest! {
     }
 
     #[test]
+    fn optimal_road_maps_agree_with_clearance(
+        rings in prop::collection::vec(ring(14), 2..8),
+        ends in prop::collection::vec([[-2.0..20.0f64, -2.0..20.0f64], [-2.0..20.0f64, -2.0..20.0f64]], 4),
+        clearance in 0.0..1.0f64,
+        contact in prop::sample::select(CONTACTS.to_vec()),
+    ) {
+        let options = WorldOptions { clearance, contact, ..WorldOptions::default() };
+        let world = integer_world(&rings, &options);
+        let maps: Vec<_> = OPTIMAL.iter().map(|name| roadmap(name, &world)).collect();
+        for [start, goal] in ends {
+            let (start, goal) = (p(start[0], start[1]), p(goal[0], goal[1]));
+            let first = maps[0].shortest_path(&start, &goal);
+            if let Ok(route) = &first {
+                check_route(&world, route, &start, &goal);
+                if clearance > 0.0 {
+                    let kept = world.clearance_of_path(&route.points).unwrap().distance;
+                    prop_assert!(kept >= clearance, "{kept} is less than {clearance}");
+                }
+            }
+            for map in &maps[1..] {
+                match (map.shortest_path(&start, &goal), &first) {
+                    (Ok(a), Ok(b)) => {
+                        check_route(&world, &a, &start, &goal);
+                        prop_assert!((a.length - b.length).abs() <= 1e-9 * b.length,
+                            "{}: {} instead of {}", map.name(), a.length, b.length);
+                    }
+                    (a, b) => prop_assert_eq!(a.as_ref().err(), b.as_ref().err()),
+                }
+            }
+        }
+    }
+
+    /// Rings with spikes, which become walls without thickness.
+    #[test]
+    fn optimal_road_maps_agree_among_walls(
+        rings in prop::collection::vec(crate::common::spiked_ring(7), 1..5),
+        ends in [[-1..10, -1..10], [-1..10, -1..10]],
+        clearance in prop::sample::select(vec![0.0, 0.2]),
+        contact in prop::sample::select(CONTACTS.to_vec()),
+    ) {
+        let options = WorldOptions { clearance, contact, ..WorldOptions::default() };
+        let world = integer_world(&rings, &options);
+        same_edges(&world);
+        let [start, goal] = ends.map(|e| p(f64::from(e[0]), f64::from(e[1])));
+        let first = roadmap(OPTIMAL[0], &world).shortest_path(&start, &goal);
+        for name in &OPTIMAL[1..] {
+            match (roadmap(name, &world).shortest_path(&start, &goal), &first) {
+                (Ok(a), Ok(b)) => {
+                    check_route(&world, &a, &start, &goal);
+                    prop_assert!((a.length - b.length).abs() <= 1e-9 * b.length.max(1.0),
+                        "{name}: {:?} instead of {:?}", a.points, b.points);
+                }
+                (a, b) => prop_assert_eq!(a.as_ref().err(), b.as_ref().err()),
+            }
+        }
+    }
+
+    #[test]
     fn dijkstra_and_a_star_find_the_same_length(
         rings in prop::collection::vec(ring(40), 4..20),
         ends in [[-1..46, -1..46], [-1..46, -1..46]],
@@ -668,6 +726,31 @@ mod found {
         for contact in CONTACTS {
             same_edges(&integer_world(&rings, &options(contact)));
         }
+    }
+
+    #[test]
+    fn a_trapezoid_beside_an_edge_that_was_split_elsewhere() {
+        let rings = rings(&[&[[6, 2], [3, 11], [0, 0]], &[[9, 6], [0, 0], [3, 5]]]);
+        let world = integer_world(&rings, &options(Contact::Blocked));
+        let (start, goal) = (p(4.0, 8.0), p(6.0, 0.0));
+        let route = roadmap("trapezoidal_map", &world)
+            .shortest_path(&start, &goal)
+            .unwrap();
+        check_route(&world, &route, &start, &goal);
+    }
+
+    #[test]
+    fn a_trapezoidal_way_that_comes_by_its_goal() {
+        let rings = rings(&[
+            &[[10, 8], [13, 8], [13, 9], [10, 9]],
+            &[[12, 1], [14, 1], [14, 2], [13, 2], [13, 6], [12, 6]],
+        ]);
+        let world = integer_world(&rings, &options(Contact::Blocked));
+        let (start, goal) = (p(0.0, 0.0), p(12.0, 7.0));
+        let route = roadmap("trapezoidal_map", &world)
+            .shortest_path(&start, &goal)
+            .unwrap();
+        check_route(&world, &route, &start, &goal);
     }
 
     #[test]
