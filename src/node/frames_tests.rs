@@ -29,7 +29,7 @@ fn frame_target_other() {
     let mut states = JointStates::new("joint_states");
     for (name, value) in case["input"]["joint_state"].as_object().unwrap() {
         let message = Reported {
-            names: &[name.clone()],
+            names: std::slice::from_ref(name),
             positions: &[number(value)],
             velocities: &[],
         };

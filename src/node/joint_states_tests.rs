@@ -56,7 +56,7 @@ fn js_length_mismatch() {
     let before = case["input"]["state_before"].as_object().unwrap();
     for (name, value) in before {
         let message = Reported {
-            names: &[name.clone()],
+            names: std::slice::from_ref(name),
             positions: &[number(value)],
             velocities: &[],
         };

@@ -269,8 +269,8 @@ mod tests {
         }
         // Lists of lines have an even number of points, lists of triangles a multiple of three.
         let fits = |marker: &Marker| match marker.type_ {
-            kind if kind == Marker::LINE_LIST as i32 => marker.points.len() % 2 == 0,
-            kind if kind == Marker::TRIANGLE_LIST as i32 => marker.points.len() % 3 == 0,
+            kind if kind == Marker::LINE_LIST as i32 => marker.points.len().is_multiple_of(2),
+            kind if kind == Marker::TRIANGLE_LIST as i32 => marker.points.len().is_multiple_of(3),
             kind if kind == Marker::LINE_STRIP as i32 => marker.points.len() >= 2,
             _ => true,
         };

@@ -246,7 +246,7 @@ mod tests {
         let wider = plan_order(&view, &order, &|| false).unwrap();
         assert!(wider.plan.path.length > around.plan.path.length);
         // Known to the node, and removed for this order.
-        let known = with_obstacles(view.clone(), &[wall.clone()]);
+        let known = with_obstacles(view.clone(), std::slice::from_ref(&wall));
         order.extra = vec![Sent {
             operation: crate::node::obstacles::Operation::Remove,
             ..wall

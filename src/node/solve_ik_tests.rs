@@ -64,7 +64,8 @@ fn each_field_that_is_wrong_has_its_own_code_and_words() {
         assert!(response.solutions.is_empty());
         (response.code.value, response.message)
     };
-    let cases: [(&dyn Fn(&mut Request), Code, &str); 11] = [
+    type Case<'a> = (&'a dyn Fn(&mut Request), Code, &'a str);
+    let cases: [Case; 11] = [
         (
             &|r| r.target.pose.position.x = f64::NAN,
             Code::InvalidRequest,
