@@ -75,7 +75,7 @@ impl PlanError {
             PathError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
             PathError::Route { source, .. } => route_kind(source),
             PathError::Goal { source, .. } => match source {
-                IkError::Unreachable { .. } => PlanErrorKind::GoalUnreachable,
+                source if source.is_unreachable() => PlanErrorKind::GoalUnreachable,
                 IkError::NotConverged {
                     timed_out: true, ..
                 } => PlanErrorKind::TimedOut,

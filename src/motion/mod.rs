@@ -59,7 +59,7 @@ pub fn plan(
     loop {
         let path = plan_path(chain, obstacles, &path_settings, request)?;
         let trajectory = timed(chain, &path, settings)?;
-        match closest(chain, obstacles, settings.path.clearance, &trajectory) {
+        match violation(chain, obstacles, settings.path.clearance, &trajectory) {
             Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
                 if refinements == REFINEMENTS {
                     return Err(PlanError::TooClose { obstacle, missing });
@@ -94,8 +94,9 @@ fn timed(
     }
 }
 
-/// By how much \[m\] the tip comes too close to the obstacle that it violates most.
-fn closest(
+/// By how much \[m\] the tip comes closer than `clearance` \[m\] to an obstacle at its height, along
+/// the whole trajectory, and to which one it does so most; `None` if it does not.
+pub fn violation(
     chain: &Chain,
     obstacles: &[Obstacle],
     clearance: f64,

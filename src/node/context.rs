@@ -98,7 +98,9 @@ pub struct Shared {
     pub goals: Counter,
     /// Goals that are planned at a time. A road map cannot be given up halfway, so with more of
     /// them a burst of goals would keep the newest one waiting for all the others.
-    pub goal_turns: Semaphore,
+    pub goal_turns: Arc<Semaphore>,
+    /// Requests of the service that are planned at a time; goals need not wait for them.
+    pub request_turns: Arc<Semaphore>,
     /// The end.
     pub shutdown: Shutdown,
     reports: Counter,
@@ -138,7 +140,8 @@ impl Shared {
             mover: Mover::default(),
             drawing: Drawing::default(),
             goals: Counter::default(),
-            goal_turns: Semaphore::new(2),
+            goal_turns: Arc::new(Semaphore::new(2)),
+            request_turns: Arc::new(Semaphore::new(2)),
             shutdown,
             reports: Counter::default(),
             said: Mutex::new(HashMap::new()),

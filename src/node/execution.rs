@@ -1,18 +1,23 @@
 //! Moving the arm for a goal: come to rest, plan in the background, send, and watch.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
 
 use super::codes::{Code, Failure};
-use super::context::Shared;
+use super::context::{Shared, View};
 use super::convert::path_message;
 use super::mover::{preempted, Execution, REST_SPEED};
 use super::planning_job::{plan_order, Order, Planned, Unplanned};
 use super::shutdown::Cancel;
 use super::status::Report;
+use crate::motion::{violation, PATH_TOLERANCE};
 
 /// How often a moving arm is looked at.
 const LOOK: Duration = Duration::from_millis(10);
+/// A computation that notices by itself that its time is over says more than a clock can.
+const GRACE: Duration = Duration::from_millis(100);
 /// How long an arm may take to come to rest after its trajectory has ended.
 const SETTLING: Duration = Duration::from_secs(2);
 
@@ -67,24 +72,96 @@ pub async fn blocking<R: Send + 'static>(
     })
 }
 
+/// Plans when there is a turn for it, within the time that the parameter allows.
+///
+/// # Errors
+/// [`Code::TimedOut`], [`Code::Preempted`], or there is no plan.
 pub async fn in_background(
     shared: &Arc<Shared>,
     order: Order,
     cancel: &Cancel,
+    turns: &Arc<Semaphore>,
 ) -> Result<Planned, Unplanned> {
+    let started = Instant::now();
+    let timeout = shared.parameters.get().planning.timeout;
+    let late = |while_what: &str| {
+        let message = format!(
+            "{:?} (the parameter planning.timeout) were over while {while_what}",
+            timeout
+        );
+        Unplanned::from(Failure::new(Code::TimedOut, message))
+    };
+    let turn = tokio::select! {
+        turn = Arc::clone(turns).acquire_owned() => turn,
+        () = cancelled(cancel) => return Err(preempted().into()),
+        () = tokio::time::sleep(timeout) => return Err(late("earlier plans were still being made")),
+    };
+    let Ok(turn) = turn else {
+        return Err(preempted().into());
+    };
     let view = shared.view()?;
-    let cancel = cancel.clone();
-    blocking(move || plan_order(&view, &order, &|| cancel.is_cancelled())).await?
+    let stop = cancel.clone();
+    let computing = blocking(move || {
+        let _turn = turn;
+        let expired = || started.elapsed() >= timeout;
+        plan_order(&view, &order, &|| stop.is_cancelled(), &expired)
+    });
+    // A road map that is being built cannot be given up: its thread is left to end by itself, and
+    // keeps its turn, so that there are never more of them.
+    tokio::select! {
+        planned = computing => planned?,
+        () = cancelled(cancel) => Err(preempted().into()),
+        () = tokio::time::sleep(timeout.saturating_sub(started.elapsed()) + GRACE) => {
+            Err(late("the road map was being built"))
+        }
+    }
 }
 
+/// Returns once it is cancelled.
+async fn cancelled(cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Sends a plan to the controller, unless obstacles that came while it was being made are in its way.
+///
+/// # Errors
+/// [`Code::InvalidMotionPlan`] for such an obstacle, or the gate refuses.
 pub async fn send(
     shared: &Arc<Shared>,
     planned: &Planned,
     cancel: &Cancel,
 ) -> Result<Execution, Failure> {
+    still_free(&shared.view()?, planned)?;
     let (shared, cancel) = (Arc::clone(shared), cancel.clone());
     let (trajectory, limits) = (planned.plan.trajectory.clone(), planned.limits.clone());
     blocking(move || shared.mover.send(&shared, &trajectory, &limits, &cancel)).await?
+}
+
+/// Whether the obstacles that are known now leave the plan free.
+fn still_free(view: &View, planned: &Planned) -> Result<(), Failure> {
+    let Some(known) = &planned.known else {
+        return Ok(());
+    };
+    if Arc::ptr_eq(known, &view.obstacles) {
+        return Ok(());
+    }
+    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
+    match violation(
+        chain,
+        obstacles,
+        planned.clearance,
+        &planned.plan.trajectory,
+    ) {
+        Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
+            let message = format!(
+                "obstacle \"{obstacle}\" came while the path was being planned and is in its way: send the goal again"
+            );
+            Err(Failure::new(Code::InvalidMotionPlan, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Publishes the path and draws it.

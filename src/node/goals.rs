@@ -11,7 +11,7 @@ use super::context::{with_notes, Shared};
 use super::convert::text;
 use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
 use super::inputs::Requests;
-use super::mover::{preempted, Execution};
+use super::mover::Execution;
 use super::planning_job::{Order, Planned, Unplanned};
 use super::shutdown::Cancel;
 use super::status::Report;
@@ -87,13 +87,7 @@ async fn pursue(
     };
     let state = view.state(&view.robot.chain).map_err(Failure::from)?;
     let order = Order::new(state.q(), poses);
-    let planned = {
-        let _turn = shared.goal_turns.acquire().await;
-        if cancel.is_cancelled() {
-            return Err(preempted().into());
-        }
-        in_background(shared, order, cancel).await?
-    };
+    let planned = in_background(shared, order, cancel, &shared.goal_turns).await?;
     notes.extend(planned.notes.iter().cloned());
     show(shared, &planned);
     let (state, execution) = if execute {

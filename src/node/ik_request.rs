@@ -136,7 +136,12 @@ pub fn posture(
         )));
     }
     let mut weights = vec![0.0; chain.dof()];
-    for (name, &value) in sent.name.iter().zip(&sent.position) {
+    for (index, (name, &value)) in sent.name.iter().zip(&sent.position).enumerate() {
+        if sent.name.iter().take(index).any(|before| before == name) {
+            return Err(invalid(format!(
+                "preferred_posture names joint \"{name}\" more than once"
+            )));
+        }
         let Some(index) = chain.dof_index(name) else {
             notes.push(format!(
                 "preferred_posture: \"{name}\" is no joint of the arm, passed over"

@@ -41,6 +41,8 @@ struct State {
     ends: Duration,
     /// Whether the last one was to stop.
     stopping: bool,
+    /// How often the stop service was called.
+    stops: u64,
 }
 
 /// Who moves.
@@ -69,6 +71,11 @@ impl Mover {
     /// Whether the last that was sent was to stop.
     pub fn was_stopped(&self) -> bool {
         self.state().stopping
+    }
+
+    /// How often the stop service was called.
+    pub fn stops(&self) -> u64 {
+        self.state().stops
     }
 
     /// Whether a trajectory is under way at `now`.
@@ -102,8 +109,12 @@ impl Mover {
     /// # Errors
     /// There is no current state, or the gate refuses.
     pub fn stop(&self, shared: &Shared) -> Result<(Execution, Vec<String>), Failure> {
-        if let Some(planning) = self.state().planning.take() {
-            planning.cancel();
+        {
+            let mut state = self.state();
+            state.stops += 1;
+            if let Some(planning) = state.planning.take() {
+                planning.cancel();
+            }
         }
         self.come_to_rest(shared, None)
     }

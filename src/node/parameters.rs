@@ -1,6 +1,7 @@
 //! Parameters: from checked values to what they mean.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use r2r::ParameterValue;
 
@@ -63,6 +64,8 @@ pub struct PlanningParameters {
     pub angle_step: f64,
     /// \[rad or m\]
     pub max_joint_step: f64,
+    /// Time for one plan, waiting for others included.
+    pub timeout: Duration,
 }
 
 /// Parameters of timing.
@@ -214,6 +217,8 @@ impl Parameters {
                 tip_step: read.number("planning.tip_step"),
                 angle_step: read.number("planning.angle_step"),
                 max_joint_step: read.number("planning.max_joint_step"),
+                timeout: Duration::try_from_secs_f64(read.number("planning.timeout"))
+                    .unwrap_or(Duration::MAX),
             },
             timing: TimingParameters {
                 velocity_scaling: read.number("trajectory.velocity_scaling"),

@@ -15,25 +15,22 @@ use super::mover::Execution;
 use super::obstacles::sent_from;
 use super::planning_job::{Order, Unplanned};
 use super::shutdown::Cancel;
-use super::tasks::{at_a_time, respond};
+use super::tasks::respond;
 use crate::trajectory::OutgoingTrajectory;
 
 /// Answers `~/plan_path`.
 pub async fn plan_path(shared: Arc<Shared>, mut requests: Requests<PlanPath::Service>) {
-    let permits = Arc::new(tokio::sync::Semaphore::new(at_a_time()));
     while let Some(request) = requests.next().await {
-        let (shared, permits) = (Arc::clone(&shared), Arc::clone(&permits));
+        let shared = Arc::clone(&shared);
+        // In the order in which they come: what is sent later must win, and the stop service must
+        // find what still waits for its turn.
+        let cancel = if request.message.execute {
+            shared.mover.begin(&shared.shutdown)
+        } else {
+            Cancel::new(&shared.shutdown)
+        };
         tokio::spawn(async move {
-            let Ok(_permit) = permits.acquire_owned().await else {
-                return;
-            };
             let message = request.message.clone();
-            let execute = message.execute;
-            let cancel = if execute {
-                shared.mover.begin(&shared.shutdown)
-            } else {
-                Cancel::new(&shared.shutdown)
-            };
             let result = serve(&shared, &message, &cancel).await;
             let (response, execution) = match result {
                 Ok((response, execution)) => (response, execution),
@@ -79,7 +76,7 @@ async fn serve(
         acceleration_scaling: request.acceleration_scaling,
         ..Order::new(start, vec![goal])
     };
-    let planned = in_background(shared, order, cancel).await?;
+    let planned = in_background(shared, order, cancel, &shared.request_turns).await?;
     notes.extend(planned.notes.iter().cloned());
     show(shared, &planned);
     let execution = if request.execute {

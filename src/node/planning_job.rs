@@ -57,6 +57,10 @@ pub struct Planned {
     pub notes: Vec<String>,
     /// How long it took.
     pub time: Duration,
+    /// The distance to obstacles that was kept \[m\].
+    pub clearance: f64,
+    /// The obstacles that were known, unless the order had some of its own.
+    pub known: Option<std::sync::Arc<super::obstacles::ObstacleSet>>,
 }
 
 impl Planned {
@@ -109,7 +113,7 @@ impl From<PlanError> for Unplanned {
     }
 }
 
-/// Plans; `cancelled` makes it give up.
+/// Plans; `cancelled` and `expired` make it give up.
 ///
 /// # Errors
 /// See [`Unplanned`].
@@ -117,6 +121,7 @@ pub fn plan_order(
     view: &View,
     order: &Order,
     cancelled: &(dyn Fn() -> bool + Sync),
+    expired: &(dyn Fn() -> bool + Sync),
 ) -> Result<Planned, Unplanned> {
     let started = Instant::now();
     let parameters = &view.parameters;
@@ -151,7 +156,8 @@ pub fn plan_order(
         limits: scaled,
         sample_period: parameters.timing.sample_period,
     };
-    let template = from_parameters(parameters, chain, chain, Pose::identity(), cancelled);
+    let give_up = || cancelled() || expired();
+    let template = from_parameters(parameters, chain, chain, Pose::identity(), &give_up);
     let request = PathRequest {
         start: &order.start,
         goals: &order.goals,
@@ -181,6 +187,8 @@ pub fn plan_order(
         limits,
         notes,
         time: started.elapsed(),
+        clearance: settings.path.clearance,
+        known: order.extra.is_empty().then_some(obstacles),
     })
 }
 
@@ -226,7 +234,9 @@ mod tests {
     }
 
     fn code(view: &View, order: &Order) -> (Code, String) {
-        let failure = plan_order(view, order, &|| false).unwrap_err().failure;
+        let failure = plan_order(view, order, &|| false, &|| false)
+            .unwrap_err()
+            .failure;
         (failure.code, failure.message)
     }
 
@@ -235,15 +245,15 @@ mod tests {
         let view = view("six_axis", &Q, &[]);
         let (mut order, start) = sideways(&view);
         let middle = start.translation.vector;
-        let straight = plan_order(&view, &order, &|| false).unwrap();
+        let straight = plan_order(&view, &order, &|| false, &|| false).unwrap();
         assert!((straight.plan.path.length - 0.3).abs() < 1e-6);
         let wall = square("wall", middle.x, middle.y + 0.15, 0.04);
         order.extra = vec![wall.clone()];
-        let around = plan_order(&view, &order, &|| false).unwrap();
+        let around = plan_order(&view, &order, &|| false, &|| false).unwrap();
         assert!(around.plan.path.length > 0.31);
         assert!((around.plan.path.min_clearance - 0.03).abs() < 1e-3);
         order.clearance = 0.05;
-        let wider = plan_order(&view, &order, &|| false).unwrap();
+        let wider = plan_order(&view, &order, &|| false, &|| false).unwrap();
         assert!(wider.plan.path.length > around.plan.path.length);
         // Known to the node, and removed for this order.
         let known = with_obstacles(view.clone(), std::slice::from_ref(&wall));
@@ -251,7 +261,7 @@ mod tests {
             operation: crate::node::obstacles::Operation::Remove,
             ..wall
         }];
-        let without = plan_order(&known, &order, &|| false).unwrap();
+        let without = plan_order(&known, &order, &|| false, &|| false).unwrap();
         assert!((without.plan.path.length - 0.3).abs() < 1e-6);
     }
 
@@ -259,13 +269,13 @@ mod tests {
     fn scaling_makes_the_motion_slower() {
         let view = view("six_axis", &Q, &[]);
         let (mut order, _) = sideways(&view);
-        let fast = plan_order(&view, &order, &|| false)
+        let fast = plan_order(&view, &order, &|| false, &|| false)
             .unwrap()
             .plan
             .trajectory
             .duration();
         (order.velocity_scaling, order.acceleration_scaling) = (0.1, 0.1);
-        let slow = plan_order(&view, &order, &|| false)
+        let slow = plan_order(&view, &order, &|| false, &|| false)
             .unwrap()
             .plan
             .trajectory
@@ -307,8 +317,10 @@ mod tests {
         );
         let far = Translation3::new(5.0, 0.0, 0.0) * start;
         assert_eq!(with(&|o| o.goals = vec![far]).0, Code::Unreachable);
-        let cancelled = plan_order(&view, &order, &|| true).unwrap_err();
+        let cancelled = plan_order(&view, &order, &|| true, &|| false).unwrap_err();
         assert_eq!(cancelled.failure.code, Code::Preempted);
+        let expired = plan_order(&view, &order, &|| false, &|| true).unwrap_err();
+        assert_eq!(expired.failure.code, Code::TimedOut);
     }
 
     #[test]
@@ -317,7 +329,7 @@ mod tests {
         let (mut order, start) = sideways(&view);
         // Between the base and the tip, out of the tip's way.
         order.extra = vec![square("post", 0.5 * start.translation.vector.x, 0.0, 0.03)];
-        let planned = plan_order(&view, &order, &|| false).unwrap();
+        let planned = plan_order(&view, &order, &|| false, &|| false).unwrap();
         let told = planned
             .notes
             .iter()

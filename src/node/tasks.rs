@@ -129,7 +129,7 @@ async fn joint_states(
 }
 
 /// How many requests of one service are computed at a time.
-pub fn at_a_time() -> usize {
+fn at_a_time() -> usize {
     std::thread::available_parallelism()
         .map_or(2, std::num::NonZero::get)
         .max(2)

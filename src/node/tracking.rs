@@ -19,6 +19,7 @@ use super::status::Report;
 use crate::ik::{solver, IkRequest};
 use crate::kinematics::Pose;
 use crate::model::Chain;
+use crate::motion::{violation, PATH_TOLERANCE};
 use crate::trajectory::{JointState, MotionLimits, Segment, Trajectory, TrajectoryPoint};
 
 /// Without a pose for this long, the next one is compared with where the arm is.
@@ -50,10 +51,21 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
     let mut last: Option<Last> = None;
     let mut cancel: Option<Cancel> = None;
     let mut reported: Option<(Code, Duration)> = None;
+    let mut stream = Stream::default();
     while newest.changed().await.is_ok() {
         let Some(pose) = newest.borrow_and_update().clone() else {
             continue;
         };
+        if stream.was_stopped(shared.mover.stops(), shared.now()) {
+            let message = format!(
+                "stopped: poses are followed again after {} s without one",
+                PAUSE.as_secs()
+            );
+            let failure = Failure::new(Code::Preempted, message);
+            tell(&shared, &failure, &mut reported);
+            last = None;
+            continue;
+        }
         let continues = last.as_ref().filter(|last| {
             let recent = shared.now().saturating_sub(last.when) < PAUSE;
             recent
@@ -95,18 +107,39 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
                 }
                 reported = None;
             }
-            Err(failure) => {
-                let again = reported.is_some_and(|(code, when)| {
-                    code == failure.code && now.saturating_sub(when) < REPORT_AGAIN
-                });
-                if !again {
-                    reported = Some((failure.code, now));
-                    shared.report(
-                        &Report::failed("tracking_pose", &failure).with("state", "refused"),
-                    );
-                }
-            }
+            Err(failure) => tell(&shared, &failure, &mut reported),
         }
+    }
+}
+
+/// Reports a failure, unless the same was reported just now.
+fn tell(shared: &Shared, failure: &Failure, reported: &mut Option<(Code, Duration)>) {
+    let now = shared.now();
+    let again = reported.is_some_and(|(code, when)| {
+        code == failure.code && now.saturating_sub(when) < REPORT_AGAIN
+    });
+    if !again {
+        *reported = Some((failure.code, now));
+        shared.report(&Report::failed("tracking_pose", failure).with("state", "refused"));
+    }
+}
+
+/// Poses that come without a pause belong together: a stop ends all of them.
+#[derive(Debug, Default)]
+struct Stream {
+    /// How often the stop service had been called when it began, and when its newest pose came.
+    since: Option<(u64, Duration)>,
+}
+
+impl Stream {
+    /// Takes note of a pose; whether the stop service was called since its stream began.
+    fn was_stopped(&mut self, stops: u64, now: Duration) -> bool {
+        let begun = match self.since {
+            Some((begun, newest)) if now.saturating_sub(newest) < PAUSE => begun,
+            _ => stops,
+        };
+        self.since = Some((begun, now));
+        begun != stops
     }
 }
 
@@ -121,7 +154,6 @@ fn track(
     let view = shared.view()?;
     let chain = &view.robot.chain;
     let target = view.in_base(&pose.header.frame_id, &pose.pose, false, &mut Vec::new())?;
-    outside_obstacles(&view, &target)?;
     let state = view.state(chain)?;
     let q = state.q();
     let seed = from
@@ -152,27 +184,31 @@ fn track(
         let message = "the arm moves too fast to reach the pose within its limits: stop first";
         Failure::new(Code::InvalidMotionPlan, message)
     })?;
+    outside_obstacles(&view, &trajectory)?;
     let execution = shared.mover.send(shared, &trajectory, &limits, cancel)?;
     Ok((goal, Some(execution)))
 }
 
-/// The tip must not be led into an obstacle, or nearer to one than the clearance.
-fn outside_obstacles(view: &View, target: &Pose) -> Result<(), Failure> {
+/// The tip must not be led into an obstacle, or nearer to one than the clearance, anywhere on its
+/// way; where it is too near already, not nearer.
+fn outside_obstacles(view: &View, trajectory: &Trajectory) -> Result<(), Failure> {
+    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
     let clearance = view.parameters.planning.clearance;
-    let tip = target.translation.vector;
-    let shadow = nalgebra::Point2::new(tip.x, tip.y);
-    for obstacle in view.obstacles.list() {
-        let distance = obstacle.polygon.distance(&shadow);
-        // Single-precision messages cost a little.
-        if obstacle.blocks((tip.z, tip.z), clearance) && distance < clearance - 1e-6 {
-            let message = format!(
-                "the pose lies {distance:.3} m from obstacle \"{}\", the clearance is {clearance} m: not followed",
-                obstacle.id
-            );
-            return Err(Failure::new(Code::GoalInCollision, message));
-        }
+    let Some((missing, obstacle)) = violation(chain, obstacles, clearance, trajectory) else {
+        return Ok(());
+    };
+    let standing = Trajectory {
+        joint_names: trajectory.joint_names.clone(),
+        points: trajectory.points.iter().take(1).cloned().collect(),
+    };
+    let already = violation(chain, obstacles, clearance, &standing).map_or(0.0, |(now, _)| now);
+    if missing <= already + PATH_TOLERANCE {
+        return Ok(());
     }
-    Ok(())
+    let message = format!(
+        "the way to the pose comes {missing:.4} m closer to obstacle \"{obstacle}\" than the clearance of {clearance} m: not followed"
+    );
+    Err(Failure::new(Code::GoalInCollision, message))
 }
 
 fn joint_goal(
@@ -271,55 +307,5 @@ fn short_motion(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::node::test_data::{fault, fault_urdf};
-
-    #[test]
-    fn short_motions_keep_the_limits_from_any_velocity() {
-        let model = fault_urdf(&fault("frame_target_other"));
-        let chain = model.chain("base", "tip", false).unwrap();
-        let limits = MotionLimits::new(vec![1.0, 1.0], vec![3.0, 3.0]).unwrap();
-        for (speeds, goal) in [
-            ([0.0, 0.0], [0.05, -0.05]),
-            ([0.5, 0.0], [0.1, 0.0]),
-            ([-0.5, 0.4], [0.1, 0.1]),
-            ([0.9, -0.9], [0.0, 0.0]),
-            ([0.0, 0.0], [2.0, -1.5]),
-        ] {
-            let trajectory = short_motion(&chain, &[0.0, 0.0], &speeds, &goal, &limits).unwrap();
-            let duration = trajectory.duration();
-            assert!(duration < 4.0, "{speeds:?} {goal:?}: {duration}");
-            let mut before = speeds.to_vec();
-            for step in 0..=1000 {
-                let point = trajectory
-                    .sample(duration * f64::from(step) / 1000.0)
-                    .unwrap();
-                for (joint, speed) in point.velocities.iter().enumerate() {
-                    assert!(speed.abs() <= 1.0 + 1e-9, "{speeds:?} {goal:?}");
-                    let change = (speed - before[joint]).abs();
-                    assert!(
-                        change <= 3.0 * duration / 1000.0 + 1e-9,
-                        "{speeds:?} {goal:?}"
-                    );
-                }
-                before = point.velocities;
-            }
-            assert_eq!(trajectory.sample(duration).unwrap().positions, goal);
-            assert_eq!(before, [0.0, 0.0]);
-        }
-    }
-
-    #[test]
-    fn there_is_no_short_motion_through_a_limit() {
-        let model = fault_urdf(&fault("frame_target_other"));
-        let chain = model.chain("base", "tip", false).unwrap();
-        let limits = MotionLimits::new(vec![2.0, 2.0], vec![1.0, 1.0]).unwrap();
-        // Half a radian from the limit of 3.14 at 2 rad/s with 1 rad/s²: it cannot turn in time.
-        let q = [2.64, 0.0];
-        assert_eq!(
-            short_motion(&chain, &q, &[2.0, 0.0], &[2.7, 0.0], &limits),
-            None
-        );
-    }
-}
+#[path = "tracking_tests.rs"]
+mod tests;
