@@ -99,9 +99,7 @@ class Arm:
 
     def wait_until_at(self, target, tolerance=1e-6):
         """Wait until the arm's joints are at the target."""
-        self.client.wait_until(
-            lambda: np.max(np.abs(self.joints() - target)) < tolerance, f"the arm to be at {target}"
-        )
+        self.client.wait_until(lambda: np.max(np.abs(self.joints() - target)) < tolerance, f"the arm to be at {target}")
 
     def seed(self, q):
         return joint_state(self.chain.names, q)

@@ -41,7 +41,7 @@ def parameter_yaml(parameters):
 class NodeProcess:
     """One run of arm_planner_node."""
 
-    def __init__(self, program, parameters, *, name="arm_planner", namespace="", environment=None, file=None):
+    def __init__(self, program, parameters, *, name="arm_planner", namespace="", environment=None, file=None, remap=()):
         self.full_name = f"{namespace.rstrip('/')}/{name}" if namespace else f"/{name}"
         self._folder = tempfile.TemporaryDirectory(prefix="arm_planner_test_")
         folder = Path(self._folder.name)
@@ -49,6 +49,8 @@ class NodeProcess:
         arguments = [str(program), "--ros-args", "-r", f"__node:={name}"]
         if namespace:
             arguments += ["-r", f"__ns:={namespace}"]
+        for topic, other in dict(remap).items():
+            arguments += ["-r", f"{topic}:={other}"]
         if file:
             arguments += ["--params-file", str(file)]
         if parameters:

@@ -37,9 +37,7 @@ def poses(positions, quaternion=DOWN, frame=""):
 
 
 def joint_state(names, positions, velocities=()):
-    return JointState(
-        name=list(names), position=[float(q) for q in positions], velocity=[float(v) for v in velocities]
-    )
+    return JointState(name=list(names), position=[float(q) for q in positions], velocity=[float(v) for v in velocities])
 
 
 def polygon(corners):

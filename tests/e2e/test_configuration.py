@@ -5,6 +5,8 @@ import os
 import numpy as np
 import pytest
 from arm import Arm, assert_code, assert_report, values_of
+from arm_planner_msgs.msg import ErrorCode
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
 from harness import URDF_FOLDER
 from messages import joint_state, obstacle, obstacles, stamped
@@ -158,6 +160,29 @@ def test_age_at_which_joint_states_are_stale(starter):
     first = arm.client.node.get_clock().now().nanoseconds
     arm.client.wait_until(lambda: arm.client.node.get_clock().now().nanoseconds - first > 700_000_000, "some time")
     assert_code(arm.solve_ik(GOAL), "SUCCESS")
+
+
+def test_remapped_joint_states_are_heard(starter):
+    arm = starter.arm("six_axis", {}, remap={"joint_states": "/robot_7/joint_states"})
+    publisher = arm.client.publisher(JointState, "/robot_7/joint_states")
+
+    def known():
+        publisher.publish(joint_state(arm.chain.names, HOME))
+        return arm.plan_path(GOAL).code.value == 1
+
+    arm.client.wait_until(known, "the joint states")
+
+
+def test_simulated_time_that_stands_still_holds_up_no_search(starter):
+    """Without a /clock simulated time is 0 for ever; budgets and ages of joint states are by a steady clock."""
+    arm = start(starter, use_sim_time=True)
+    answer = arm.solve_ik(GOAL)
+    assert_code(answer, "SUCCESS")
+    arm.check_solution(answer.solutions[0], GOAL)
+    # No joint values have the tool there; the search must end all the same.
+    nowhere = arm.solve_ik(stamped((0.0, 0.02, 0.3), (0, 0, 0, 1)), timeout=Duration(nanosec=300_000_000))
+    assert nowhere.code.value in (ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT), nowhere.message
+    assert_code(arm.plan_path(GOAL), "SUCCESS")
 
 
 def test_rate_of_the_mock_joint_states(starter):

@@ -119,3 +119,15 @@ def test_chain_of_five_hundred_joints_is_no_trouble(starter):
     answer = arm.solve_ik(target, seed=arm.seed([entry["q_all"]] * 500), timeout=Duration(sec=15))
     assert_code(answer, "SUCCESS")
     arm.check_solution(answer.solutions[0], target)
+
+
+def test_collisions_cannot_be_avoided_without_shapes_and_that_is_said(starter):
+    parameters = {"base_link": "base", "tip_link": "claw_l"}
+    arm = starter.arm(FAULTS / "js_nan_fields.urdf", parameters)
+    q = [0.1] * len(arm.chain.names)
+    q[arm.chain.names.index("claw")] = 0.01
+    target = arm.chain.forward(q)
+    assert_code(arm.solve_ik(target, seed=arm.seed(q)), "SUCCESS")
+    answer = arm.solve_ik(target, seed=arm.seed(q), avoid_collisions=True)
+    assert_code(answer, "COLLISION_CHECKING_UNAVAILABLE", "avoid_collisions", "<collision>")
+    assert not answer.solutions

@@ -56,6 +56,17 @@ def test_trajectory_that_is_sent_starts_where_the_arm_is(arm):
     assert np.allclose(positions[0], HOME, atol=1e-6) and np.all(velocities[0] == 0.0)
 
 
+def test_goal_at_which_the_arm_is_already_is_reached_at_once(arm):
+    start = len(arm.reports.messages)
+    arm.send(PoseStamped, "goal_pose", stamped(GOAL))
+    arm.state_report("goal_pose", "reached", start)
+    q = arm.fresh_joints()
+    start = len(arm.reports.messages)
+    assert_report(arm.send(PoseStamped, "goal_pose", stamped(GOAL)), "SUCCESS")
+    assert_report(arm.state_report("goal_pose", "reached", start), "SUCCESS")
+    assert np.allclose(arm.fresh_joints(), q, atol=1e-6)
+
+
 def test_goal_poses_are_visited_in_order(arm):
     # Neither on the straight line between the others.
     stops = [OTHER, (0.50, 0.05, 0.36), GOAL]

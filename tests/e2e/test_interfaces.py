@@ -54,7 +54,13 @@ def test_an_untouched_request_asks_for_the_defaults():
     assert plan.clearance < 0.0, "0 is a clearance that can be asked for, so it must not be the default"
     assert (plan.roadmap, plan.velocity_scaling, plan.acceleration_scaling, plan.execute) == ("", 0.0, 0.0, False)
     ik = SolveIk.Request()
-    assert (ik.solver, ik.tip_link, ik.max_solutions, ik.position_only, ik.avoid_collisions) == ("", "", 0, False, False)
+    assert (ik.solver, ik.tip_link, ik.max_solutions, ik.position_only, ik.avoid_collisions) == (
+        "",
+        "",
+        0,
+        False,
+        False,
+    )
     assert PolygonObstacle().operation == PolygonObstacle.ADD == 0 and PolygonObstacle.REMOVE == 1
     assert PolygonObstacleArray().replace_all is False
 

@@ -220,7 +220,8 @@ def test_js_nan_fields(claw_arm):
     log = claw_arm.process.log()
     for id_, joints in case["expected"]["warn"].items():
         for joint in joints:
-            assert any("WARN" in line and f'"{joint}"' in line for line in log.splitlines()), f"{id_}: no word on {joint}"
+            warned = any("WARN" in line and f'"{joint}"' in line for line in log.splitlines())
+            assert warned, f"{id_}: no word on {joint}"
 
 
 def test_js_length_mismatch(claw_arm):

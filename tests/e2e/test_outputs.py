@@ -167,7 +167,9 @@ def test_tf_of_the_mock_arm_is_where_the_joints_say(starter):
 
 def test_topics_and_services_are_named_after_the_node(starter):
     process = starter.node(
-        {"urdf_file": str(URDF_FOLDER / "six_axis.urdf"), "mock_controller": True}, name="planner", namespace="/cell_3/left"
+        {"urdf_file": str(URDF_FOLDER / "six_axis.urdf"), "mock_controller": True},
+        name="planner",
+        namespace="/cell_3/left",
     )
     node = starter.client.node
     # The names of nodes travel apart from those of topics and services.

@@ -17,7 +17,17 @@ CRATE = box(0.48, 0.08, 0.1, 0.1)
 
 @pytest.fixture
 def arm(starter):
+    """An arm for one test."""
     started = starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME})
+    started.joints()
+    return started
+
+
+@pytest.fixture(scope="module")
+def unchanged(module_starter):
+    """An arm whose parameters no test manages to change."""
+    parameters = {"mock_controller": True, "mock_initial_positions": HOME, "mock_publish_tf": False}
+    started = module_starter.arm("six_axis", parameters, namespace="/unchanged")
     started.joints()
     return started
 
@@ -87,29 +97,29 @@ def test_scaling_can_be_changed(arm):
         ("trajectory.velocity_scaling", 2.0, ["at most 1"]),
     ],
 )
-def test_value_that_cannot_be_used_is_refused_and_the_old_one_stays(arm, name, value, words):
-    before = get_parameter(arm, name)
-    result = set_parameter(arm, name, value)
+def test_value_that_cannot_be_used_is_refused_and_the_old_one_stays(unchanged, name, value, words):
+    before = get_parameter(unchanged, name)
+    result = set_parameter(unchanged, name, value)
     assert not result.successful
     for word in words:
         assert word in result.reason, result.reason
-    assert get_parameter(arm, name) == before
-    assert_code(arm.plan_path(GOAL), "SUCCESS")
+    assert get_parameter(unchanged, name) == before
+    assert_code(unchanged.plan_path(GOAL), "SUCCESS")
 
 
 @pytest.mark.parametrize("name, value", [("urdf_file", "other.urdf"), ("mock_controller", False), ("tip_link", "x")])
-def test_what_is_read_at_the_start_cannot_be_changed_later(arm, name, value):
-    result = set_parameter(arm, name, value)
+def test_what_is_read_at_the_start_cannot_be_changed_later(unchanged, name, value):
+    result = set_parameter(unchanged, name, value)
     assert not result.successful and "start" in result.reason, result.reason
 
 
-def test_unknown_parameter_is_refused_with_a_guess(arm):
-    result = set_parameter(arm, "planning.clearence", 0.05)
+def test_unknown_parameter_is_refused_with_a_guess(unchanged):
+    result = set_parameter(unchanged, "planning.clearence", 0.05)
     assert not result.successful
 
 
-def test_every_parameter_is_described(arm):
+def test_every_parameter_is_described(unchanged):
     request = DescribeParameters.Request(names=["planning.clearance", "ik.timeout", "mock_rate"])
-    answer = arm.client.call(DescribeParameters, arm.process.topic("describe_parameters"), request)
+    answer = unchanged.client.call(DescribeParameters, unchanged.process.topic("describe_parameters"), request)
     for descriptor in answer.descriptors:
         assert descriptor.description and descriptor.type == ParameterType.PARAMETER_DOUBLE, descriptor

@@ -113,6 +113,18 @@ def test_executing_from_elsewhere_is_refused_and_nothing_is_sent(arm):
     assert not arm.sent.messages
 
 
+def test_start_that_is_given_while_the_arm_moves_past_it_is_not_executed(arm):
+    """A plan begins at rest: where the arm still moves, the gate lets it not pass, and the old motion goes on."""
+    first = arm.plan_path(GOAL, execute=True, velocity_scaling=0.2)
+    assert_code(first, "SUCCESS")
+    arm.client.wait_until(lambda: np.max(np.abs(arm.joints() - HOME)) > 0.05, "the arm to move")
+    answer = arm.plan_path(stamped((0.45, 0.0, 0.35)), start=arm.seed(arm.joints()), execute=True)
+    assert_code(answer, "GATE_REJECTED", "not sent")
+    assert any(name in answer.message for name in arm.chain.names), answer.message
+    arm.wait_until_at(np.array(first.trajectory.points[-1].positions))
+    assert len(arm.sent.messages) == 1
+
+
 def test_second_execution_replaces_the_first_and_the_arm_ends_at_the_second_goal(arm):
     assert_code(arm.plan_path(GOAL, execute=True, velocity_scaling=0.3), "SUCCESS")
     arm.client.wait_until(lambda: np.max(np.abs(arm.joints() - HOME)) > 0.05, "the arm to move")

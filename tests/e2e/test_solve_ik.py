@@ -253,6 +253,18 @@ def test_solutions_keep_clear_of_obstacles_where_that_is_asked(six):
         assert np.linalg.norm(elbow_of(six, solution) - blocked) > 0.05, "the elbow is in the wall"
 
 
+def test_pose_at_which_everything_collides_has_no_solution_and_the_reason_is_said(six):
+    six.send_obstacles(obstacles(obstacle("table", box(0.45, 0.1, 0.3, 0.3), heights=(0.0, 0.3))))
+    try:
+        target = stamped((0.45, 0.1, 0.15), DOWN)
+        assert_code(six.solve_ik(target), "SUCCESS")
+        answer = six.solve_ik(target, avoid_collisions=True, timeout=Duration(sec=5))
+    finally:
+        six.send_obstacles(obstacles(removal("table")))
+    assert_code(answer, "NO_IK_SOLUTION", "collision")
+    assert not answer.solutions
+
+
 def elbow_of(arm, solution):
     """Position of the elbow in a solution of the six-axis arm."""
     return arm.chain_to("base_link", "forearm_link").forward(solution.position[:3])[:3, 3]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arm import assert_report, values_of
 from geometry_msgs.msg import PoseArray, PoseStamped
-from messages import poses, stamped
+from messages import poses, stamped, stamped_matrix
 
 HOME = [-0.6, -1.9, 2.0, -1.67, -1.57, 0.0]
 GOAL = stamped((0.42, 0.28, 0.26))
@@ -76,6 +76,48 @@ def test_stop_gives_up_a_goal_that_is_still_being_planned(arm):
     report = arm.report("goal_poses", start, lambda r: values_of(r).get("state") in ("failed", "preempted"))
     assert_report(report, "PREEMPTED")
     at_rest(arm)
+
+
+def test_stop_ends_a_stream_of_poses_until_it_pauses(arm):
+    """A source that goes on sending after the stop must not set the arm in motion again."""
+    publisher = arm.client.publisher(PoseStamped, arm.process.topic("tracking_pose"))
+    begin = arm.chain.forward(arm.joints())
+    due, step = 0, 0
+
+    def send_next():
+        """One pose further up for every few joint states."""
+        nonlocal due, step
+        if len(arm.states.messages) >= due:
+            due, step = len(arm.states.messages) + 5, step + 1
+            pose = begin.copy()
+            pose[2, 3] += min(0.002 * step, 0.1)
+            publisher.publish(stamped_matrix(pose))
+
+    def raised(height):
+        send_next()
+        return arm.chain.forward(arm.joints())[2, 3] - begin[2, 3] > height
+
+    arm.client.wait_until(lambda: raised(0.01), "the arm to follow")
+    start = len(arm.reports.messages)
+    assert arm.trigger("stop").success
+    q = at_rest(arm)
+    end = len(arm.states.messages) + 60
+
+    def kept_sending():
+        send_next()
+        return len(arm.states.messages) > end
+
+    arm.client.wait_until(kept_sending, "joint states while poses go on")
+    assert np.allclose(arm.joints(), q, atol=1e-6), "the arm moved on after the stop"
+    report = arm.state_report("tracking_pose", "refused", start)
+    assert_report(report, "PREEMPTED", "stopped")
+    # No poses for longer than a second: then they are followed again.
+    now = arm.client.node.get_clock().now
+    paused = now().nanoseconds
+    arm.client.wait_until(lambda: now().nanoseconds - paused > 1_300_000_000, "a pause")
+    step = round((arm.chain.forward(q)[2, 3] - begin[2, 3]) / 0.002)
+    higher = arm.chain.forward(q)[2, 3] - begin[2, 3] + 0.01
+    arm.client.wait_until(lambda: raised(higher), "the arm to follow again")
 
 
 def test_stop_at_rest_is_no_fault(arm):

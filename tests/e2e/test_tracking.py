@@ -15,8 +15,24 @@ HOME = [-0.6, -1.9, 2.0, -1.67, -1.57, 0.0]
 
 @pytest.fixture
 def arm(starter):
-    started = starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME})
+    return connected(starter)
+
+
+def connected(starter, **parameters):
+    """An arm whose node hears this test's poses."""
+    parameters = {name.replace("__", "."): value for name, value in parameters.items()}
+    started = starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME, **parameters})
     started.joints()
+    # Poses are heard best effort: what is sent before the node has found this publisher is lost. So the pose that the
+    # arm has is sent until the node follows it, which moves nothing.
+    publisher = started.client.publisher(PoseStamped, started.process.topic("tracking_pose"))
+
+    def heard():
+        publisher.publish(stamped_matrix(started.chain.forward(started.joints())))
+        return any(values_of(report).get("state") == "tracking" for report in started.reports.messages)
+
+    started.client.wait_until(heard, "the node to hear this publisher")
+    assert not started.sent.messages
     return started
 
 
@@ -44,14 +60,13 @@ def follow(arm, target, tolerance=1e-3):
 
 def test_arm_follows_a_moving_pose(arm):
     begin = tip(arm)
-    start = len(arm.reports.messages)
     for step in range(1, 16):
         target = begin.copy()
         target[:3, 3] += np.array([0.004, 0.006, -0.003]) * step
         follow(arm, target, 2e-3)
     follow(arm, target, 1e-4)
     assert np.allclose(tip(arm)[:3, :3], begin[:3, :3], atol=1e-3), "the orientation was lost"
-    assert_report(arm.state_report("tracking_pose", "tracking", start), "SUCCESS", "following")
+    assert_report(arm.state_report("tracking_pose", "tracking", 0), "SUCCESS", "following")
     for message in arm.sent.messages:
         arm.check_trajectory(message)
 
@@ -93,6 +108,22 @@ def test_pose_inside_an_obstacle_is_not_followed(arm):
     send_pose(arm, stamped_matrix(ahead))
     assert_report(arm.state_report("tracking_pose", "refused", start), "GOAL_IN_COLLISION", "wall")
     assert np.allclose(arm.fresh_joints(), HOME, atol=1e-6)
+
+
+def test_pose_behind_a_thin_wall_is_not_followed_through_it(starter):
+    """Both ends are free and one step apart; the way between them is not."""
+    arm = connected(starter, tracking__max_step=0.5, planning__clearance=0.005)
+    x, y, _ = tip(arm)[:3, 3]
+    arm.send_obstacles(obstacles(obstacle("wall", box(x + 0.02, y, 0.001, 0.4))))
+    behind = tip(arm)
+    behind[0, 3] += 0.04
+    start = len(arm.reports.messages)
+    send_pose(arm, stamped_matrix(behind))
+    assert_report(arm.state_report("tracking_pose", "refused", start), "GOAL_IN_COLLISION", "wall")
+    assert np.allclose(arm.fresh_joints(), HOME, atol=1e-6)
+    # Without the wall it is an ordinary step.
+    assert arm.trigger("clear_obstacles").success
+    follow(arm, behind)
 
 
 @pytest.mark.parametrize(
