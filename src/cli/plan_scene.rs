@@ -61,13 +61,17 @@ fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
             Entry::Named(named) => named,
         };
         let id = named.id.unwrap_or_else(|| index.to_string());
-        let (low, high) = (
-            named.min_height.unwrap_or(f64::NEG_INFINITY),
-            named.max_height.unwrap_or(f64::INFINITY),
-        );
-        if low.is_nan() || high.is_nan() || low > high {
+        let (low, high) = match (named.min_height, named.max_height) {
+            // As in the messages: both zero means unbounded.
+            (Some(0.0), Some(0.0)) => (f64::NEG_INFINITY, f64::INFINITY),
+            (low, high) => (
+                low.unwrap_or(f64::NEG_INFINITY),
+                high.unwrap_or(f64::INFINITY),
+            ),
+        };
+        if low.is_nan() || high.is_nan() || low >= high {
             return Err(format!(
-                "obstacle \"{id}\": min_height {low} is above max_height {high}"
+                "obstacle \"{id}\": min_height {low} is not below max_height {high} (both 0: unbounded)"
             ));
         }
         let points: Vec<Point2<f64>> = named
@@ -107,6 +111,20 @@ mod tests {
             ("box", 0.5)
         );
         assert_eq!(obstacles[1].min_height, f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn heights_mean_the_same_as_in_messages() {
+        let named = |heights: &str| {
+            parse_obstacles(&format!(
+                r#"{{"obstacles": [{{"polygon": [[0,0],[0,1],[1,1]], {heights}}}]}}"#
+            ))
+        };
+        let both_zero = named(r#""min_height": 0.0, "max_height": 0"#).unwrap();
+        assert_eq!(both_zero[0].max_height, f64::INFINITY);
+        assert_eq!(both_zero[0].min_height, f64::NEG_INFINITY);
+        let equal = named(r#""min_height": 0.2, "max_height": 0.2"#).unwrap_err();
+        assert!(equal.contains("0.2"), "{equal}");
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub enum ModelError {
     },
     /// `lower` above `upper`.
     #[error(
-        "joint \"{joint}\" has reversed limits: lower {lower} is above upper {upper}; swap them"
+        "joint \"{joint}\" has reversed limits: lower {lower:?} is above upper {upper:?}; swap them"
     )]
     ReversedLimits {
         /// The joint.
@@ -196,7 +196,7 @@ pub enum ModelError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelWarning {
     /// An axis that was not of length one.
-    #[error("joint \"{joint}\": its axis has length {length}, normalised")]
+    #[error("joint \"{joint}\": its axis has length {length:?}, normalised")]
     AxisNormalised {
         /// The joint.
         joint: String,
@@ -230,7 +230,7 @@ pub enum ModelWarning {
         name: String,
     },
     /// Soft limits that leave nothing or reach beyond the hard ones.
-    #[error("joint \"{joint}\": soft limits [{lower}, {upper}] {what}")]
+    #[error("joint \"{joint}\": soft limits [{lower:?}, {upper:?}] {what}")]
     SoftLimits {
         /// The joint.
         joint: String,
