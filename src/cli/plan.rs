@@ -26,13 +26,13 @@ pub(super) struct PlanOptions {
     /// min_height, max_height [m, base frame].
     #[arg(long, value_name = "FILE")]
     scene: Option<PathBuf>,
-    /// Joint values at the start, in the chain's order or as joint=value [rad, m]; others: middle of the range.
+    /// Joint values at the start, in the chain's order or as joint=value \[rad, m\]; others: middle of the range.
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     start: JointValues,
     /// Pose of the tip in the base frame: x,y,z,qx,qy,qz,qw, or x,y,z to keep the orientation. May be repeated.
     #[arg(long, value_name = "POSE", required = true, allow_hyphen_values = true)]
     goal: Vec<Numbers>,
-    /// Distance that the tip keeps from obstacles [m].
+    /// Distance that the tip keeps from obstacles \[m\].
     #[arg(
         long,
         value_name = "METRES",
@@ -81,7 +81,7 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     max_acceleration: f64,
-    /// Time between two points of the trajectory [s].
+    /// Time between two points of the trajectory \[s\].
     #[arg(
         long,
         value_name = "SECONDS",
@@ -89,7 +89,7 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     sample_period: f64,
-    /// Give up after this time [s].
+    /// Give up after this time \[s\].
     #[arg(
         long,
         value_name = "SECONDS",

@@ -112,7 +112,7 @@ pub struct Picture {
     stretch: bool,
 }
 
-/// Width of the drawing area, and the largest height it may have. [px]
+/// Width of the drawing area, and the largest height it may have. \[px\]
 const PAPER: (f64, f64) = (900.0, 900.0);
 const LEFT: f64 = 64.0;
 const TOP: f64 = 48.0;
@@ -151,7 +151,7 @@ impl Picture {
         self.shapes.push((Shape::Segments(segments), style.clone()));
     }
 
-    /// Adds a marker of the given radius [px].
+    /// Adds a marker of the given radius \[px\].
     pub fn marker(&mut self, at: Point2<f64>, mark: Mark, radius: f64, style: &Style) {
         self.shapes
             .push((Shape::Marker { at, mark, radius }, style.clone()));

@@ -20,7 +20,7 @@ use super::subdivision::Subdivision;
 /// A vertex of the merged outlines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vertex {
-    /// Where it is. [m]
+    /// Where it is. \[m\]
     pub point: Point2<f64>,
     /// What surrounds it.
     pub sectors: Vec<Sector>,

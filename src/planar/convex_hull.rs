@@ -1,5 +1,5 @@
-//! Convex hull of a point set: the monotone chain [Andrew1979], and gift wrapping
-//! [Jarvis1973] as its slow oracle.
+//! Convex hull of a point set: the monotone chain \[Andrew1979\], and gift wrapping
+//! \[Jarvis1973\] as its slow oracle.
 //!
 //! Both return the hull's corners counter-clockwise from the leftmost (then
 //! lowest) point, without points on straight edges. A set on one line gives its

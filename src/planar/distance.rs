@@ -1,4 +1,4 @@
-//! Distances between points and segments. [m]
+//! Distances between points and segments. \[m\]
 
 use nalgebra::Point2;
 

@@ -13,7 +13,7 @@ const SLACK: f64 = 1e-3;
 pub(crate) struct Grid {
     /// Lower corner; cells are counted from it. All arithmetic is relative to it.
     min: [f64; 2],
-    /// Edge length of a cell. [m]
+    /// Edge length of a cell. \[m\]
     cell: f64,
     columns: usize,
     rows: usize,

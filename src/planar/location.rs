@@ -20,21 +20,21 @@ pub enum Location {
     Inside {
         /// The obstacles.
         obstacles: Vec<String>,
-        /// Distance to the nearest free point. [m]
+        /// Distance to the nearest free point. \[m\]
         depth: f64,
     },
     /// Outside the obstacles but nearer to them than the clearance.
     TooClose {
         /// The obstacles that are too near, the nearest first.
         obstacles: Vec<String>,
-        /// Distance to the nearest one. [m]
+        /// Distance to the nearest one. \[m\]
         distance: f64,
-        /// The clearance that was asked for. [m]
+        /// The clearance that was asked for. \[m\]
         clearance: f64,
     },
     /// Outside the boundary as it was given.
     OutsideBoundary {
-        /// Distance to the nearest free point. [m]
+        /// Distance to the nearest free point. \[m\]
         depth: f64,
     },
     /// A coordinate is NaN, infinite or beyond 1e7 m.

@@ -24,7 +24,7 @@ use super::predicates::{orient2d, Orientation, Side};
 pub enum Join {
     /// An arc, as chords outside the true circle.
     Round {
-        /// How far the chords' vertices may lie beyond the circle [m];
+        /// How far the chords' vertices may lie beyond the circle \[m\];
         /// `None`: a hundredth of the clearance (23 chords for a full circle).
         arc_tolerance: Option<f64>,
     },
@@ -72,7 +72,7 @@ pub enum OffsetError {
     /// The clearance is negative, NaN or infinite, or beyond 1e7 m.
     #[error("clearance {clearance} m cannot be used: it must be 0 or a positive number of metres up to 1e7")]
     InvalidClearance {
-        /// What was asked. [m]
+        /// What was asked. \[m\]
         clearance: f64,
     },
     /// The arc tolerance or the mitre limit is not a positive number.
@@ -86,7 +86,7 @@ pub enum OffsetError {
     /// The clipping library returned nothing, or something that does not hold the input.
     #[error("inflating by {clearance} m failed ({reason}): the obstacle would not be covered")]
     NotCovered {
-        /// What was asked. [m]
+        /// What was asked. \[m\]
         clearance: f64,
         /// What is wrong with the result.
         reason: String,
@@ -94,7 +94,7 @@ pub enum OffsetError {
     /// A boundary is nowhere as wide as twice the clearance.
     #[error("the boundary leaves no free space at a clearance of {clearance} m")]
     NothingLeft {
-        /// What was asked. [m]
+        /// What was asked. \[m\]
         clearance: f64,
     },
 }
@@ -222,13 +222,13 @@ fn largest_coordinate(polygon: &Polygon) -> f64 {
         .fold(0.0, |m: f64, p| m.max(p.x.abs()).max(p.y.abs()))
 }
 
-/// What rounding may take away. [m]
+/// What rounding may take away. \[m\]
 fn margin(polygon: &Polygon, clearance: f64) -> f64 {
     let ulps = 8.0 * f64::EPSILON * (largest_coordinate(polygon) + clearance);
     1e-9 * clearance + 1e-12 * (extent(polygon) + clearance) + ulps
 }
 
-/// Vertices nearer than this to the line of their neighbours are leftovers of rounding. [m]
+/// Vertices nearer than this to the line of their neighbours are leftovers of rounding. \[m\]
 fn tidy_tolerance(polygon: &Polygon) -> f64 {
     1e-14 * extent(polygon) + f64::EPSILON * largest_coordinate(polygon)
 }

@@ -15,7 +15,7 @@ use super::predicates::{
     Orientation, Side,
 };
 
-/// Largest coordinate magnitude that is accepted. [m]
+/// Largest coordinate magnitude that is accepted. \[m\]
 pub const MAX_COORDINATE: f64 = 1e7;
 
 /// What to do with a ring that crosses or touches itself.
@@ -31,7 +31,7 @@ pub enum SelfCrossing {
 /// How rings are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolygonOptions {
-    /// Consecutive vertices that are not further apart than this are one vertex. [m]
+    /// Consecutive vertices that are not further apart than this are one vertex. \[m\]
     ///
     /// The default, 1e-6 m, is what single-precision messages need; 0 merges
     /// only vertices that are exactly equal.
@@ -218,7 +218,7 @@ impl Polygon {
         self.rings().flat_map(ring_edges)
     }
 
-    /// Area without the holes. [m²]
+    /// Area without the holes. \[m²\]
     pub fn area(&self) -> f64 {
         self.rings().map(signed_area).sum()
     }
@@ -228,7 +228,7 @@ impl Polygon {
         locate_in_rings(self.rings(), p)
     }
 
-    /// Distance from `p` to the nearest point of the closed polygon and its walls; 0 inside. [m]
+    /// Distance from `p` to the nearest point of the closed polygon and its walls; 0 inside. \[m\]
     pub fn distance(&self, p: &Point2<f64>) -> f64 {
         if self.locate(p) != Side::Outside {
             return 0.0;
@@ -236,7 +236,7 @@ impl Polygon {
         self.boundary_distance(p)
     }
 
-    /// Distance from `p` to the nearest edge or wall. [m]
+    /// Distance from `p` to the nearest edge or wall. \[m\]
     pub fn boundary_distance(&self, p: &Point2<f64>) -> f64 {
         self.edges()
             .chain(self.walls.iter().map(|w| (w[0], w[1])))
@@ -290,7 +290,7 @@ pub fn ring_edges(
         .take(ring.len())
 }
 
-/// Area that a ring encloses, negative for a clockwise one. [m²]
+/// Area that a ring encloses, negative for a clockwise one. \[m²\]
 pub fn signed_area(ring: &[Point2<f64>]) -> f64 {
     // Relative to the first vertex: no cancellation far from the origin.
     let Some(o) = ring.first() else { return 0.0 };

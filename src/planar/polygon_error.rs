@@ -25,11 +25,11 @@ pub enum Repair {
         vertex: usize,
     },
     /// The ring went out and came back along the same line; the spike is kept
-    /// as a wall without thickness ([`Polygon::walls`]).
+    /// as a wall without thickness ([`super::Polygon::walls`]).
     Spike {
         /// The tip of the spike.
         vertex: usize,
-        /// Its length. [m]
+        /// Its length. \[m\]
         length: f64,
     },
     /// The ring was clockwise.

@@ -2,7 +2,7 @@
 //! side something lies.
 //!
 //! Every answer comes from the adaptive orientation predicate of the crate
-//! `robust` [Shewchuk1997] or from plain comparisons of coordinates, so there
+//! `robust` \[Shewchuk1997\] or from plain comparisons of coordinates, so there
 //! is no tolerance anywhere: two answers about the same points never
 //! contradict each other. Coordinates must be finite and free of values so
 //! small that a product of two of them underflows; [`flush_tiny`] sees to the
@@ -52,7 +52,7 @@ pub fn orient2d(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientatio
     }
 }
 
-/// Smallest coordinate magnitude that is kept. [m]
+/// Smallest coordinate magnitude that is kept. \[m\]
 ///
 /// Products of such numbers do not underflow, which is what the exact predicates
 /// need; nothing in a robot's world is that small.

@@ -1,8 +1,8 @@
 //! The plane in triangles along the merged outlines, and what can be seen through them.
 //!
-//! A constrained Delaunay triangulation [Chew1989] (crate `spade`) of all
+//! A constrained Delaunay triangulation \[Chew1989\] (crate `spade`) of all
 //! outline vertices and a wide box around them, copied into flat arrays. What a
-//! point sees is found by triangular expansion [Bungiu2014]: from the point's
+//! point sees is found by triangular expansion \[Bungiu2014\]: from the point's
 //! triangle through every edge that is no outline, with a cone of sight that
 //! narrows at each vertex; only triangles that are seen are looked at.
 

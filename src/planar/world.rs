@@ -49,14 +49,14 @@ impl Obstacle {
 /// How a world is built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorldOptions {
-    /// Distance that the path keeps from every obstacle and from the boundary. [m]
+    /// Distance that the path keeps from every obstacle and from the boundary. \[m\]
     pub clearance: f64,
     /// Shape of inflated corners.
     pub join: Join,
     /// Whether obstacles that touch (after inflation) can be slipped between.
     pub contact: Contact,
     /// A start or goal that lies in an obstacle or too close to one by no more than this is
-    /// moved out to the nearest free point. [m]
+    /// moved out to the nearest free point. \[m\]
     pub snap_tolerance: f64,
 }
 
@@ -93,7 +93,7 @@ pub enum WorldError {
 /// How near a path comes to the obstacles as they were given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathClearance {
-    /// Smallest distance. [m]
+    /// Smallest distance. \[m\]
     pub distance: f64,
     /// The obstacle (or [`BOUNDARY`]) there.
     pub obstacle: String,
@@ -270,7 +270,7 @@ impl PlanarWorld {
     }
 
     /// Distance from `p` to the nearest obstacle as it was given (0 inside) and its name;
-    /// `None` in a world without obstacles. The boundary does not count. [m]
+    /// `None` in a world without obstacles. The boundary does not count. \[m\]
     pub fn distance_to_obstacles(&self, p: &Point2<f64>) -> Option<(f64, &str)> {
         self.obstacles
             .iter()

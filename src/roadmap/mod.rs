@@ -78,14 +78,14 @@ impl fmt::Display for End {
 /// A path from start to goal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// Its vertices, start and goal as they were asked for. [m]
+    /// Its vertices, start and goal as they were asked for. \[m\]
     ///
     /// One point if start and goal are equal. If an end had to be moved to free space
     /// (within the world's snap tolerance), the free point follows or precedes it.
     pub points: Vec<Point2<f64>>,
     /// For every point the obstacle at whose corner the path turns there.
     pub obstacles: Vec<Option<String>>,
-    /// Length. [m]
+    /// Length. \[m\]
     pub length: f64,
     /// Number of nodes that the search took up.
     pub expanded: usize,
@@ -123,7 +123,7 @@ pub enum RouteError {
         end: End,
         /// The obstacles.
         obstacles: Vec<String>,
-        /// Distance to the nearest free point. [m]
+        /// Distance to the nearest free point. \[m\]
         depth: f64,
     },
     /// An end is nearer to obstacles than the clearance.
@@ -133,9 +133,9 @@ pub enum RouteError {
         end: End,
         /// The obstacles, the nearest first.
         obstacles: Vec<String>,
-        /// Distance to the nearest one. [m]
+        /// Distance to the nearest one. \[m\]
         distance: f64,
-        /// The clearance that was asked for. [m]
+        /// The clearance that was asked for. \[m\]
         clearance: f64,
     },
     /// An end lies outside the boundary.
@@ -143,7 +143,7 @@ pub enum RouteError {
     OutsideBoundary {
         /// Which end.
         end: End,
-        /// Distance to the nearest free point. [m]
+        /// Distance to the nearest free point. \[m\]
         depth: f64,
     },
     /// Both ends are free, but obstacles lie around one of them.

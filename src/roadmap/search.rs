@@ -1,4 +1,4 @@
-//! Shortest paths in a weighted graph: Dijkstra [Dijkstra1959] and A* [Hart1968].
+//! Shortest paths in a weighted graph: Dijkstra \[Dijkstra1959\] and A* \[Hart1968\].
 //!
 //! Ties are broken by the node's number, so the same graph always gives the
 //! same path.

@@ -1,4 +1,4 @@
-//! Visibility by rotational sweep [Lee1978] [deBerg2008], O(n log n) for one point.
+//! Visibility by rotational sweep \[Lee1978\] \[deBerg2008\], O(n log n) for one point.
 //!
 //! A ray turns counter-clockwise around the point. The status, a balanced tree,
 //! holds the outline edges that the ray crosses in their inside, nearest first.

@@ -1,5 +1,5 @@
 //! The road map of the trapezoidal map: from the centre of every free trapezoid
-//! to the middle of every wall that it shares with another one [deBerg2008].
+//! to the middle of every wall that it shares with another one \[deBerg2008\].
 //!
 //! A path goes straight to the centre of the start's trapezoid, by breadth-first
 //! search along the map, and straight to the goal; within one trapezoid it is the
