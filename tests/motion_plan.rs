@@ -6,7 +6,7 @@ use arm_planner::kinematics::{forward_kinematics, residual, validated_pose, Pose
 use arm_planner::model::{Chain, RobotModel};
 use arm_planner::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
 use arm_planner::planar::Polygon;
-use arm_planner::planning::{Obstacle, PathRequest, PathSettings};
+use arm_planner::planning::{check_goals, Obstacle, PathRequest, PathSettings};
 use arm_planner::trajectory::{LimitDefaults, MotionLimits};
 use nalgebra::Point2;
 use proptest::prelude::*;
@@ -364,6 +364,21 @@ fn refused(
     change(&mut settings);
     let error = ask(&chain, obstacles, &settings, start, goals).unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
+    // The quick look beforehand must say the same, or leave it to the planner.
+    let ik = IkRequest::new(Pose::identity());
+    let request = PathRequest {
+        start,
+        goals,
+        ik: &ik,
+        solver: "",
+    };
+    match check_goals(&chain, obstacles, &settings.path, &request) {
+        Err(early) => assert_eq!(early.to_string(), error.to_string()),
+        Ok(()) => assert!(matches!(
+            kind,
+            PlanErrorKind::StartInObstacle | PlanErrorKind::NoRoute | PlanErrorKind::InvalidRequest
+        )),
+    }
     let message = error.to_string();
     for word in words {
         assert!(message.contains(word), "{message:?} does not say {word:?}");

@@ -12,8 +12,7 @@ use super::convert::text;
 use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
 use super::inputs::Requests;
 use super::mover::Execution;
-use super::planning_job::{Order, Planned, Unplanned};
-use super::shutdown::Cancel;
+use super::planning_job::{check_order, Order, Planned, Unplanned};
 use super::status::Report;
 use super::tasks::respond;
 use crate::kinematics::Pose;
@@ -44,11 +43,11 @@ pub async fn goals(
     let mut goals = futures::stream::select(one, many);
     while let Some(goal) = goals.next().await {
         let number = shared.goals.next();
-        let cancel = shared.mover.begin(&shared.shutdown);
+        let ticket = shared.mover.ticket();
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             let about = goal.about;
-            match pursue(&shared, goal, number, &cancel).await {
+            match pursue(&shared, goal, number, ticket).await {
                 Ok(Some(execution)) => watch(&shared, about, number, &execution).await,
                 Ok(None) => {}
                 Err(unplanned) => {
@@ -71,10 +70,19 @@ async fn pursue(
     shared: &Arc<Shared>,
     goal: Goal,
     number: u64,
-    cancel: &Cancel,
+    ticket: u64,
 ) -> Result<Option<Execution>, Unplanned> {
     let execute = shared.parameters.get().execute_on_goal_pose;
     let poses = poses_in_base(shared, &goal)?;
+    if execute {
+        // A goal that cannot be reached must not end what is going on.
+        let view = shared.view()?;
+        let state = view.state(&view.robot.chain).map_err(Failure::from)?;
+        let order = Order::new(state.q(), poses.0.clone());
+        let shutdown = shared.shutdown.clone();
+        blocking(move || check_order(&view, &order, &|| shutdown.is_requested())).await??;
+    }
+    let cancel = &shared.mover.begin(ticket, &shared.shutdown)?;
     if execute {
         come_to_rest(shared, cancel).await?;
     }

@@ -43,6 +43,10 @@ struct State {
     stopping: bool,
     /// How often the stop service was called.
     stops: u64,
+    /// Tickets given out.
+    tickets: u64,
+    /// The newest ticket that has begun; older ones come too late.
+    begun: u64,
 }
 
 /// Who moves.
@@ -54,13 +58,29 @@ impl Mover {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A place in the order of what was asked for. Requests are checked before they begin, some
+    /// take longer than others, and still the one that came last must win.
+    pub fn ticket(&self) -> u64 {
+        let mut state = self.state();
+        state.tickets += 1;
+        state.tickets
+    }
+
     /// Begins a new motion: what is being planned is given up.
-    pub fn begin(&self, shutdown: &Shutdown) -> Cancel {
+    ///
+    /// # Errors
+    /// [`Code::Preempted`] if something that was asked for later, or the stop service, came first.
+    pub fn begin(&self, ticket: u64, shutdown: &Shutdown) -> Result<Cancel, Failure> {
         let cancel = Cancel::new(shutdown);
-        if let Some(before) = self.state().planning.replace(cancel.clone()) {
+        let mut state = self.state();
+        if ticket < state.begun {
+            return Err(preempted());
+        }
+        state.begun = ticket;
+        if let Some(before) = state.planning.replace(cancel.clone()) {
             before.cancel();
         }
-        cancel
+        Ok(cancel)
     }
 
     /// Whether `execution` is still the last that was sent.
@@ -112,6 +132,8 @@ impl Mover {
         {
             let mut state = self.state();
             state.stops += 1;
+            state.tickets += 1;
+            state.begun = state.tickets;
             if let Some(planning) = state.planning.take() {
                 planning.cancel();
             }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use futures::StreamExt;
 use r2r::arm_planner_msgs::srv::PlanPath;
 
-use super::codes::Code;
-use super::context::{with_notes, Shared};
+use super::codes::{Code, Failure};
+use super::context::{with_notes, Shared, View};
 use super::convert::{duration_message, path_message, text, trajectory_message};
-use super::execution::{come_to_rest, in_background, send, show, watch};
+use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
 use super::ik_request::start_values;
 use super::inputs::Requests;
 use super::mover::Execution;
 use super::obstacles::sent_from;
-use super::planning_job::{Order, Unplanned};
+use super::planning_job::{check_order, Order, Unplanned};
 use super::shutdown::Cancel;
 use super::tasks::respond;
 use crate::trajectory::OutgoingTrajectory;
@@ -22,16 +22,10 @@ use crate::trajectory::OutgoingTrajectory;
 pub async fn plan_path(shared: Arc<Shared>, mut requests: Requests<PlanPath::Service>) {
     while let Some(request) = requests.next().await {
         let shared = Arc::clone(&shared);
-        // In the order in which they come: what is sent later must win, and the stop service must
-        // find what still waits for its turn.
-        let cancel = if request.message.execute {
-            shared.mover.begin(&shared.shutdown)
-        } else {
-            Cancel::new(&shared.shutdown)
-        };
+        let ticket = shared.mover.ticket();
         tokio::spawn(async move {
             let message = request.message.clone();
-            let result = serve(&shared, &message, &cancel).await;
+            let result = serve(&shared, &message, ticket).await;
             let (response, execution) = match result {
                 Ok((response, execution)) => (response, execution),
                 Err(unplanned) => (unplanned_response(&shared, &unplanned), None),
@@ -47,35 +41,28 @@ pub async fn plan_path(shared: Arc<Shared>, mut requests: Requests<PlanPath::Ser
 async fn serve(
     shared: &Arc<Shared>,
     request: &PlanPath::Request,
-    cancel: &Cancel,
+    ticket: u64,
 ) -> Result<(PlanPath::Response, Option<Execution>), Unplanned> {
     let given = !request.start.name.is_empty() || !request.start.position.is_empty();
-    if request.execute && !given {
-        come_to_rest(shared, cancel).await?;
-    }
-    let view = shared.view()?;
-    let mut notes = Vec::new();
-    let goal = view
-        .in_base(
-            &request.goal.header.frame_id,
-            &request.goal.pose,
-            false,
-            &mut notes,
-        )
-        .map_err(|failure| failure.of("goal"))?;
-    let start = start_values(&view, &view.robot.chain, &request.start, &mut notes)?;
-    let order = Order {
-        clearance: request.clearance,
-        roadmap: request.roadmap.clone(),
-        extra: request
-            .extra_obstacles
-            .iter()
-            .map(|sent| sent_from(sent, ""))
-            .collect(),
-        velocity_scaling: request.velocity_scaling,
-        acceleration_scaling: request.acceleration_scaling,
-        ..Order::new(start, vec![goal])
+    let mut view = shared.view()?;
+    let (mut order, mut notes) = order_of(&view, request)?;
+    let cancel = if request.execute {
+        // What cannot be done must not end what is going on.
+        let (checked, with) = (order.clone(), view.clone());
+        let shutdown = shared.shutdown.clone();
+        blocking(move || check_order(&with, &checked, &|| shutdown.is_requested())).await??;
+        let cancel = shared.mover.begin(ticket, &shared.shutdown)?;
+        if !given {
+            come_to_rest(shared, &cancel).await?;
+            // Again, now that the arm is at rest: frames may hang on moving links.
+            view = shared.view()?;
+            (order, notes) = order_of(&view, request)?;
+        }
+        cancel
+    } else {
+        Cancel::new(&shared.shutdown)
     };
+    let cancel = &cancel;
     let planned = in_background(shared, order, cancel, &shared.request_turns).await?;
     notes.extend(planned.notes.iter().cloned());
     show(shared, &planned);
@@ -110,6 +97,33 @@ async fn serve(
         planning_time: duration_message(planned.time),
     };
     Ok((response, execution))
+}
+
+/// What a request asks for, and what is to be said about it.
+fn order_of(view: &View, request: &PlanPath::Request) -> Result<(Order, Vec<String>), Failure> {
+    let mut notes = Vec::new();
+    let goal = view
+        .in_base(
+            &request.goal.header.frame_id,
+            &request.goal.pose,
+            false,
+            &mut notes,
+        )
+        .map_err(|failure| failure.of("goal"))?;
+    let start = start_values(view, &view.robot.chain, &request.start, &mut notes)?;
+    let order = Order {
+        clearance: request.clearance,
+        roadmap: request.roadmap.clone(),
+        extra: request
+            .extra_obstacles
+            .iter()
+            .map(|sent| sent_from(sent, ""))
+            .collect(),
+        velocity_scaling: request.velocity_scaling,
+        acceleration_scaling: request.acceleration_scaling,
+        ..Order::new(start, vec![goal])
+    };
+    Ok((order, notes))
 }
 
 fn unplanned_response(shared: &Shared, unplanned: &Unplanned) -> PlanPath::Response {

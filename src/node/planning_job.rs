@@ -9,7 +9,7 @@ use super::ik_request::from_parameters;
 use super::obstacles::Sent;
 use crate::kinematics::Pose;
 use crate::motion::{plan, Plan, PlanError, PlanSettings};
-use crate::planning::{PathRequest, PathSettings};
+use crate::planning::{check_goals, PathRequest, PathSettings};
 use crate::trajectory::MotionLimits;
 
 /// What is to be planned.
@@ -127,35 +127,7 @@ pub fn plan_order(
     let parameters = &view.parameters;
     let chain = &view.robot.chain;
     let (obstacles, notes) = obstacles(view, &order.extra)?;
-    let limits = parameters.motion_limits(chain).map_err(Failure::from)?;
-    let or_parameter = |sent: f64, parameter: f64| if sent == 0.0 { parameter } else { sent };
-    let scaled = limits
-        .scaled(
-            or_parameter(order.velocity_scaling, parameters.timing.velocity_scaling),
-            or_parameter(
-                order.acceleration_scaling,
-                parameters.timing.acceleration_scaling,
-            ),
-        )
-        .map_err(Failure::from)?;
-    let settings = PlanSettings {
-        path: PathSettings {
-            clearance: clearance(order.clearance, parameters.planning.clearance)?,
-            roadmap: if order.roadmap.is_empty() {
-                parameters.planning.roadmap.clone()
-            } else {
-                order.roadmap.clone()
-            },
-            contact: parameters.planning.contact,
-            arc_tolerance: parameters.planning.arc_tolerance,
-            tip_step: parameters.planning.tip_step,
-            angle_step: parameters.planning.angle_step,
-            max_joint_step: parameters.planning.max_joint_step,
-            limit_tolerance: parameters.limit_tolerance,
-        },
-        limits: scaled,
-        sample_period: parameters.timing.sample_period,
-    };
+    let (settings, limits) = settings_of(view, order)?;
     let give_up = || cancelled() || expired();
     let template = from_parameters(parameters, chain, chain, Pose::identity(), &give_up);
     let request = PathRequest {
@@ -190,6 +162,69 @@ pub fn plan_order(
         clearance: settings.path.clearance,
         known: order.extra.is_empty().then_some(obstacles),
     })
+}
+
+/// How an order is to be planned, and the arm's limits without scaling.
+fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits), Failure> {
+    let parameters = &view.parameters;
+    let chain = &view.robot.chain;
+    let limits = parameters.motion_limits(chain).map_err(Failure::from)?;
+    let or_parameter = |sent: f64, parameter: f64| if sent == 0.0 { parameter } else { sent };
+    let scaled = limits
+        .scaled(
+            or_parameter(order.velocity_scaling, parameters.timing.velocity_scaling),
+            or_parameter(
+                order.acceleration_scaling,
+                parameters.timing.acceleration_scaling,
+            ),
+        )
+        .map_err(Failure::from)?;
+    let settings = PlanSettings {
+        path: PathSettings {
+            clearance: clearance(order.clearance, parameters.planning.clearance)?,
+            roadmap: if order.roadmap.is_empty() {
+                parameters.planning.roadmap.clone()
+            } else {
+                order.roadmap.clone()
+            },
+            contact: parameters.planning.contact,
+            arc_tolerance: parameters.planning.arc_tolerance,
+            tip_step: parameters.planning.tip_step,
+            angle_step: parameters.planning.angle_step,
+            max_joint_step: parameters.planning.max_joint_step,
+            limit_tolerance: parameters.limit_tolerance,
+        },
+        limits: scaled,
+        sample_period: parameters.timing.sample_period,
+    };
+    Ok((settings, limits))
+}
+
+/// What can be said of an order in a moment, before anything else is given up for it: names,
+/// numbers, obstacles of its own, and whether joint values exist for its goals.
+///
+/// # Errors
+/// What [`plan_order`] would say.
+pub fn check_order(
+    view: &View,
+    order: &Order,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    let chain = &view.robot.chain;
+    let (settings, _) = settings_of(view, order)?;
+    let (obstacles, _) = obstacles(view, &order.extra)?;
+    let timeout = view.parameters.planning.timeout;
+    let give_up = || cancelled() || started.elapsed() >= timeout;
+    let template = from_parameters(&view.parameters, chain, chain, Pose::identity(), &give_up);
+    let request = PathRequest {
+        start: &order.start,
+        goals: &order.goals,
+        ik: &template,
+        solver: &view.parameters.ik.solver,
+    };
+    check_goals(chain, obstacles.list(), &settings.path, &request)
+        .map_err(|error| Unplanned::from(PlanError::from(error)).failure)
 }
 
 fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {

@@ -77,7 +77,18 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
         let begins = continues.is_none();
         let from = continues.map(|last| last.goal.clone());
         if begins || cancel.as_ref().is_none_or(Cancel::is_cancelled) {
-            cancel = Some(shared.mover.begin(&shared.shutdown));
+            // A pose that cannot be read must not end what is going on.
+            let readable = shared.view().and_then(|view| {
+                view.in_base(&pose.header.frame_id, &pose.pose, false, &mut Vec::new())
+            });
+            let ticket = shared.mover.ticket();
+            match readable.and_then(|_| shared.mover.begin(ticket, &shared.shutdown)) {
+                Ok(begun) => cancel = Some(begun),
+                Err(failure) => {
+                    tell(&shared, &failure, &mut reported);
+                    continue;
+                }
+            }
         }
         let Some(running) = cancel.clone() else {
             continue;

@@ -10,5 +10,5 @@ mod tip_path;
 pub use error::{BreakCause, Partial, PathError};
 pub use follow::FollowSettings;
 pub use joint_path::JointPath;
-pub use path::{plan_path, ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
+pub use path::{check_goals, plan_path, ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
 pub use tip_path::TipPath;

@@ -10,7 +10,7 @@ use crate::ik::{solver, IkRequest, IkSolver};
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
 use crate::planar::{self, Contact, Join, PlanarWorld, Polygon, WorldOptions};
-use crate::roadmap::build_roadmap;
+use crate::roadmap::{build_roadmap, check_end, known_roadmap, End};
 
 /// A start or goal this much \[m\] too close to an obstacle is not refused: messages carry
 /// polygons in single precision.
@@ -148,11 +148,8 @@ pub fn plan_path(
     if request.goals.is_empty() {
         return Err(PathError::NoGoal);
     }
-    for (index, goal) in request.goals.iter().enumerate() {
-        let number = index + 1;
-        if !goal.to_homogeneous().iter().all(|value| value.is_finite()) {
-            return Err(PathError::GoalNotFinite { goal: number });
-        }
+    for (number, goal) in (1..).zip(request.goals) {
+        check_finite(goal, number)?;
         let planned = route(obstacles, settings, &from, goal, number)?;
         let leg = TipPath::new(&planned.route, settings.clearance, from, *goal);
         min_clearance = min_clearance.min(planned.world_clearance(&leg));
@@ -160,16 +157,7 @@ pub fn plan_path(
             scene = planned.scene.clone();
         }
         // A goal without joint values is worth a clear word before anything is followed.
-        let mut question = request.ik.clone();
-        question.target = *goal;
-        question.max_solutions = 1;
-        seed = chosen
-            .solve(chain, &question, &seed)
-            .map_err(|source| PathError::Goal {
-                goal: number,
-                source,
-            })?
-            .q;
+        seed = joint_goal(chain, chosen, request, goal, number, &seed)?;
         legs.push((leg, planned.route));
         from = *goal;
     }
@@ -189,6 +177,68 @@ pub fn plan_path(
     follow_legs(chain, tracker, settings, request, &legs, &mut path)?;
     path.routes = legs.into_iter().map(|(_, route)| route).collect();
     Ok(path)
+}
+
+/// What of a request can be judged in a moment, without searching a way: settings, start, and whether
+/// each goal is free and has joint values.
+///
+/// # Errors
+/// What [`plan_path`] would say.
+pub fn check_goals(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PathSettings,
+    request: &PathRequest<'_>,
+) -> Result<(), PathError> {
+    check_settings(settings)?;
+    known_roadmap(&settings.roadmap)?;
+    let chosen = solver(request.solver)?;
+    let mut seed = checked_start(chain, settings, request, &mut Vec::new())?;
+    if request.goals.is_empty() {
+        return Err(PathError::NoGoal);
+    }
+    for (number, goal) in (1..).zip(request.goals) {
+        check_finite(goal, number)?;
+        // At the goal's own height: whatever blocks there blocks the way to it, too.
+        let there = world(obstacles, settings, goal, goal)?;
+        check_end(&there, End::Goal, &goal.translation.vector.xy().into()).map_err(|source| {
+            PathError::Route {
+                goal: number,
+                source,
+            }
+        })?;
+        seed = joint_goal(chain, chosen, request, goal, number, &seed)?;
+    }
+    Ok(())
+}
+
+fn check_finite(goal: &Pose, number: usize) -> Result<(), PathError> {
+    if goal.to_homogeneous().iter().all(|value| value.is_finite()) {
+        Ok(())
+    } else {
+        Err(PathError::GoalNotFinite { goal: number })
+    }
+}
+
+/// Joint values for a goal.
+fn joint_goal(
+    chain: &Chain,
+    solver: &dyn IkSolver,
+    request: &PathRequest<'_>,
+    goal: &Pose,
+    number: usize,
+    seed: &[f64],
+) -> Result<Vec<f64>, PathError> {
+    let mut question = request.ik.clone();
+    question.target = *goal;
+    question.max_solutions = 1;
+    let solution = solver.solve(chain, &question, seed);
+    solution
+        .map(|solution| solution.q)
+        .map_err(|source| PathError::Goal {
+            goal: number,
+            source,
+        })
 }
 
 fn follow_legs(
@@ -320,13 +370,13 @@ impl Planned {
     }
 }
 
-fn route(
+/// The world of the obstacles between two heights.
+fn world(
     obstacles: &[Obstacle],
     settings: &PathSettings,
     from: &Pose,
     goal: &Pose,
-    number: usize,
-) -> Result<Planned, PathError> {
+) -> Result<PlanarWorld, PathError> {
     let (a, b) = (from.translation.z, goal.translation.z);
     let heights = (a.min(b), a.max(b));
     let blocking: Vec<planar::Obstacle> = obstacles
@@ -345,7 +395,17 @@ fn route(
         contact: settings.contact,
         snap_tolerance: SNAP,
     };
-    let world = Arc::new(PlanarWorld::build(blocking, None, &options)?);
+    Ok(PlanarWorld::build(blocking, None, &options)?)
+}
+
+fn route(
+    obstacles: &[Obstacle],
+    settings: &PathSettings,
+    from: &Pose,
+    goal: &Pose,
+    number: usize,
+) -> Result<Planned, PathError> {
+    let world = Arc::new(world(obstacles, settings, from, goal)?);
     let roadmap = build_roadmap(&settings.roadmap, Arc::clone(&world))?;
     let found = roadmap
         .shortest_path(

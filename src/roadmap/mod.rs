@@ -117,7 +117,10 @@ pub enum RouteError {
         y: f64,
     },
     /// An end lies inside obstacles.
-    #[error("the {end} lies inside obstacle {}, {depth:.6} m from free space; move it out, or ask for the nearest free point", quoted(obstacles))]
+    #[error(
+        "the {end} lies inside obstacle {}, {depth:.6} m from free space: move it out",
+        quoted(obstacles)
+    )]
     InObstacle {
         /// Which end.
         end: End,
@@ -201,6 +204,27 @@ pub trait Roadmap: fmt::Debug + Send + Sync {
     /// # Errors
     /// See [`RouteError`].
     fn shortest_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Result<Route, RouteError>;
+}
+
+/// Whether a road map has this name (see [`ROADMAPS`]; empty: the default).
+///
+/// # Errors
+/// [`RoadmapError::UnknownName`] lists the choices.
+pub fn known_roadmap(name: &str) -> Result<(), RoadmapError> {
+    if name.is_empty() || ROADMAPS.iter().any(|(known, _)| *known == name) {
+        return Ok(());
+    }
+    Err(RoadmapError::UnknownName {
+        name: name.to_owned(),
+    })
+}
+
+/// Whether a path may start or end at `p`, as every road map of `world` will judge it.
+///
+/// # Errors
+/// What a road map would say of it; never [`RouteError::NoPath`].
+pub fn check_end(world: &PlanarWorld, end: End, p: &Point2<f64>) -> Result<(), RouteError> {
+    ends::free_end(world, end, p).map(|_| ())
 }
 
 /// Builds the road map with this name (see [`ROADMAPS`]; empty: the default).
