@@ -282,6 +282,27 @@ fn several_goals_are_visited_in_order() {
     assert_eq!(plan.path.joint_path.stops.len(), 2);
 }
 
+/// Reported: goals along one straight line made the arm stop at each of them.
+#[test]
+fn goals_on_the_way_cost_no_time() {
+    let chain = arm("six_axis", "tool0");
+    let settings = settings(&chain);
+    let direct = [down(0.40, 0.28, 0.26)];
+    let start = forward_kinematics(&chain, &START).unwrap();
+    let mut between: Vec<Pose> = (1..40)
+        .map(|k| start.lerp_slerp(&direct[0], f64::from(k) / 40.0))
+        .collect();
+    between.push(direct[0]);
+    let plans = [&direct[..], &between[..]].map(|goals| {
+        let plan = ask(&chain, &[], &settings, &START, goals).unwrap();
+        check(&chain, &[], &settings, &START, goals, &plan);
+        plan
+    });
+    assert_eq!(plans[1].path.joint_path.stops, Vec::<usize>::new());
+    let durations = plans.map(|plan| plan.trajectory.duration());
+    assert!(durations[1] < 1.05 * durations[0], "{durations:?}");
+}
+
 #[test]
 fn without_clearance_the_arm_stops_at_corners() {
     let chain = arm("six_axis", "tool0");

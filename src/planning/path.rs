@@ -259,12 +259,15 @@ fn follow_legs(
     let mut template = request.ik.clone();
     template.target = Pose::identity();
     let mut done = 0.0;
+    let mut before: Option<&TipPath> = None;
     for (index, (leg, _)) in legs.iter().enumerate() {
         // A redundant arm that is already there must not start to look for a better posture.
         if leg.is_done(&template.tolerances, template.goal) {
             continue;
         }
-        if index > 0 && path.joint_path.points.len() > 1 {
+        let flows = before.is_some_and(|before: &TipPath| before.flows_into(leg));
+        before = Some(leg);
+        if !flows && path.joint_path.points.len() > 1 {
             path.joint_path.stops.push(path.joint_path.points.len() - 1);
         }
         let (joints, poses) = (&mut path.joint_path, &mut path.tip_path);

@@ -17,6 +17,10 @@ use crate::kinematics::{residual, Pose};
 /// Fillets smaller than this \[m\] are no fillets: the arm stops at the corner.
 const SMALLEST_FILLET: f64 = 1e-6;
 
+/// Differences of direction \[rad\] and of turn \[rad/m\] that are none.
+const SAME_WAY: f64 = 1e-3;
+const SAME_TURN: f64 = 1e-2;
+
 /// Legs shorter than this \[m\] have no direction to speak of.
 const SHORTEST_LEG: f64 = 1e-9;
 
@@ -41,6 +45,17 @@ impl Piece {
         match *self {
             Piece::Line { length, .. } => length,
             Piece::Arc { radius, angle, .. } => radius * angle.abs(),
+        }
+    }
+
+    /// Unit tangent at the fraction `u` of the piece.
+    fn direction(&self, u: f64) -> Vector2<f64> {
+        match *self {
+            Piece::Line { direction, .. } => direction,
+            Piece::Arc { from, angle, .. } => {
+                let radial = Rotation2::new(angle * u) * from.normalize();
+                Vector2::new(-radial.y, radial.x) * angle.signum()
+            }
         }
     }
 
@@ -207,6 +222,35 @@ impl TipPath {
             .hypot(self.goal.translation.z - self.start.translation.z)
     }
 
+    /// Whether the tip may pass from this path to `next` without coming to rest: it goes on in the
+    /// same direction, and turns at the same rate along the way.
+    pub fn flows_into(&self, next: &TipPath) -> bool {
+        let (Some((way, turn)), Some((next_way, next_turn))) =
+            (self.heading(1.0), next.heading(0.0))
+        else {
+            return false;
+        };
+        (way - next_way).norm() < SAME_WAY && (turn - next_turn).norm() < SAME_TURN
+    }
+
+    /// Direction of travel (unit) and turn \[rad/m\] in the base frame at the fraction `u`, 0 or 1;
+    /// `None` where the tip does not travel.
+    fn heading(&self, u: f64) -> Option<(Vector3<f64>, Vector3<f64>)> {
+        let length = self.length();
+        if self.planar_length() <= SHORTEST_LEG {
+            return None;
+        }
+        let piece = if u > 0.5 {
+            self.pieces.last()
+        } else {
+            self.pieces.first()
+        };
+        let plane = piece?.direction(u);
+        let slope = (self.goal.translation.z - self.start.translation.z) / self.planar_length();
+        let way = Vector3::new(plane.x, plane.y, slope).normalize();
+        Some((way, self.start.rotation * self.turn / length))
+    }
+
     /// Whether the goal is where the path starts, up to the tolerances.
     pub fn is_done(&self, tolerances: &Tolerances, goal: Goal) -> bool {
         let off = residual(&self.goal, &self.start);
@@ -348,6 +392,26 @@ mod tests {
         let (fractions, stops) = path.samples(0.1, 10.0);
         assert_eq!(stops.len(), 1);
         assert!((fractions[stops[0]] - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn paths_flow_into_each_other_only_straight_on() {
+        let first = path(&[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], 0.2, (0.0, 0.0));
+        let turn = first.turn / first.length();
+        let next = |to: [f64; 2], height: f64| {
+            let mut next = path(&[[1.0, 1.0], to], 0.2, (0.0, height));
+            next.turn = turn * next.length();
+            next
+        };
+        assert!(first.flows_into(&next([1.0, 1.5], 0.0)));
+        assert!(!first.flows_into(&next([1.1, 1.5], 0.0)));
+        assert!(!first.flows_into(&next([1.0, 1.5], 0.1)));
+        assert!(!first.flows_into(&next([1.0, 0.5], 0.0)));
+        let mut turning = next([1.0, 1.5], 0.0);
+        turning.turn *= 2.0;
+        assert!(!first.flows_into(&turning));
+        let upwards = path(&[[1.0, 1.0]], 0.2, (0.0, 0.5));
+        assert!(!first.flows_into(&upwards) && !upwards.flows_into(&first));
     }
 
     #[test]
