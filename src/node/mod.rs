@@ -34,6 +34,7 @@ mod tasks;
 mod test_data;
 mod tf_buffer;
 mod tracking;
+mod whereabouts;
 
 pub use run::{run, NodeError};
 pub use shutdown::Shutdown;

@@ -8,6 +8,7 @@ use super::codes::{Code, Failure};
 use super::context::{Shared, View};
 use super::convert::{nanoseconds_of, trajectory_message};
 use super::shutdown::{Cancel, Shutdown};
+use super::whereabouts::{hold_the_others, Whereabouts};
 use crate::trajectory::{
     check, joint_bounds, stop_trajectory, GateContext, GatePolicy, JointBounds, MeasuredJoint,
     MotionLimits, OutgoingTrajectory, Trajectory,
@@ -47,6 +48,8 @@ struct State {
     tickets: u64,
     /// The newest ticket that has begun; older ones come too late.
     begun: u64,
+    /// The trajectory that was sent last, and when.
+    last: Option<(Duration, Trajectory)>,
 }
 
 /// Who moves.
@@ -121,7 +124,17 @@ impl Mover {
             start_tolerance: view.parameters.start_tolerance,
             ..GatePolicy::default()
         };
-        self.pass(shared, &view, trajectory, limits, &policy, Some(cancel))
+        let bounds = joint_bounds(&view.robot.chain, limits);
+        let whereabouts = Whereabouts::seen(&view)?;
+        self.pass(
+            shared,
+            &view,
+            trajectory,
+            bounds,
+            whereabouts,
+            &policy,
+            Some(cancel),
+        )
     }
 
     /// Gives up what is being planned and brings the arm to rest within its limits.
@@ -153,19 +166,13 @@ impl Mover {
     ) -> Result<(Execution, Vec<String>), Failure> {
         let view = shared.view()?;
         let chain = &view.robot.chain;
-        let state = view.state(chain)?;
-        let speeds: Vec<f64> = state
-            .readings
-            .iter()
-            .map(|reading| {
-                reading
-                    .speed()
-                    .filter(|speed| speed.abs() > REST_SPEED)
-                    .unwrap_or(0.0)
-            })
-            .collect();
+        let whereabouts = match Whereabouts::seen(&view) {
+            // The stop service must not need what has just failed.
+            Err(failure) if cancel.is_none() => self.expected(&view, &failure).ok_or(failure)?,
+            seen => seen?,
+        };
         let limits = view.parameters.motion_limits(chain)?;
-        let stop = stop_trajectory(chain, &state.q(), &speeds, &limits)
+        let stop = stop_trajectory(chain, &whereabouts.q, &whereabouts.speeds, &limits)
             .map_err(|error| Failure::new(Code::Failure, error.to_string()))?;
         let policy = GatePolicy {
             max_age: view.parameters.joint_state_max_age,
@@ -176,8 +183,66 @@ impl Mover {
             velocity_slack: STOP_VELOCITY_SLACK,
             ..GatePolicy::default()
         };
-        let sent = self.pass(shared, &view, &stop.trajectory, &limits, &policy, cancel)?;
+        let mut bounds = joint_bounds(chain, &limits);
+        // An arm that has overrun a limit must be able to stop there.
+        for (index, name) in stop.trajectory.joint_names.iter().enumerate() {
+            let Some(bounds) = bounds.get_mut(name) else {
+                continue;
+            };
+            for position in stop
+                .trajectory
+                .points
+                .iter()
+                .filter_map(|p| p.positions.get(index))
+            {
+                bounds.lower = bounds.lower.min(*position);
+                bounds.upper = bounds.upper.max(*position);
+            }
+        }
+        let note = whereabouts.note.clone();
+        let mut sent = self.pass(
+            shared,
+            &view,
+            &stop.trajectory,
+            bounds,
+            whereabouts,
+            &policy,
+            cancel,
+        )?;
+        sent.notes.extend(note);
         Ok((sent, stop.outside))
+    }
+
+    /// Where the arm should be on the trajectory that was sent last, if it is under way.
+    fn expected(&self, view: &View, why: &Failure) -> Option<Whereabouts> {
+        let chain = &view.robot.chain;
+        let point = {
+            let state = self.state();
+            let (began, trajectory) = state.last.as_ref().filter(|_| view.now < state.ends)?;
+            trajectory.sample(view.now.saturating_sub(*began).as_secs_f64())?
+        };
+        if point.positions.len() != chain.dof() || point.velocities.len() != chain.dof() {
+            return None;
+        }
+        let joints = chain.dofs.iter().zip(&point.positions);
+        let measured = joints.map(|(dof, position)| {
+            let joint = MeasuredJoint {
+                position: *position,
+                velocity: None,
+                age: 0.0,
+            };
+            (dof.name.clone(), joint)
+        });
+        Some(Whereabouts {
+            measured: measured.collect(),
+            q: point.positions,
+            speeds: point.velocities,
+            max_age: f64::INFINITY,
+            note: Some(format!(
+                "stopped from where the arm should be, for {}",
+                why.message
+            )),
+        })
     }
 
     fn pass(
@@ -185,14 +250,15 @@ impl Mover {
         shared: &Shared,
         view: &View,
         trajectory: &Trajectory,
-        limits: &MotionLimits,
+        mut bounds: BTreeMap<String, JointBounds>,
+        whereabouts: Whereabouts,
         policy: &GatePolicy,
         cancel: Option<&Cancel>,
     ) -> Result<Execution, Failure> {
         let mut outgoing = OutgoingTrajectory::from(trajectory);
-        let mut bounds = joint_bounds(&view.robot.chain, limits);
-        let mut measured = measured(view)?;
-        hold_the_others(view, &mut outgoing, &mut bounds, &mut measured)?;
+        let mut measured = whereabouts.measured;
+        let max_age = whereabouts.max_age;
+        hold_the_others(view, max_age, &mut outgoing, &mut bounds, &mut measured)?;
         let context = GateContext {
             controller_joints: &view.robot.controller_joints,
             bounds: &bounds,
@@ -234,7 +300,9 @@ impl Mover {
             ));
         }
         state.sent += 1;
-        state.ends = shared.now() + duration;
+        let now = shared.now();
+        state.ends = now + duration;
+        state.last = Some((now, trajectory.clone()));
         // Nothing but the stop service comes without a way to cancel it.
         state.stopping = cancel.is_none();
         Ok(Execution {
@@ -252,75 +320,4 @@ pub fn preempted() -> Failure {
         Code::Preempted,
         "given up: a newer goal or the stop service took over",
     )
-}
-
-fn measured(view: &View) -> Result<BTreeMap<String, MeasuredJoint>, Failure> {
-    let chain = &view.robot.chain;
-    let state = view.state(chain)?;
-    let joints = chain
-        .dofs
-        .iter()
-        .zip(&state.readings)
-        .map(|(dof, reading)| {
-            let measured = MeasuredJoint {
-                position: reading.position,
-                velocity: reading.velocity,
-                age: view.now.saturating_sub(reading.received).as_secs_f64(),
-            };
-            (dof.name.clone(), measured)
-        });
-    Ok(joints.collect())
-}
-
-/// A controller may have joints that are not the arm's: they hold their position.
-fn hold_the_others(
-    view: &View,
-    outgoing: &mut OutgoingTrajectory,
-    bounds: &mut BTreeMap<String, JointBounds>,
-    measured: &mut BTreeMap<String, MeasuredJoint>,
-) -> Result<(), Failure> {
-    let robot = &view.robot;
-    for name in &robot.controller_joints {
-        if outgoing.joint_names.contains(name) {
-            continue;
-        }
-        let Some((index, joint)) = robot
-            .model
-            .joint_index(name)
-            .and_then(|index| Some((index, robot.model.joints.get(index)?)))
-        else {
-            continue;
-        };
-        let max_age = view.parameters.joint_state_max_age;
-        let position = view
-            .states
-            .fresh_position(&robot.model, index, view.now, max_age)
-            .map_err(|error| Failure::from(error).of("a joint of the controller"))?;
-        outgoing.joint_names.push(name.clone());
-        for point in &mut outgoing.points {
-            point.positions.push(position);
-            if !point.velocities.is_empty() {
-                point.velocities.push(0.0);
-            }
-            if !point.accelerations.is_empty() {
-                point.accelerations.push(0.0);
-            }
-        }
-        let held = JointBounds {
-            lower: joint.limits.lower.min(position),
-            upper: joint.limits.upper.max(position),
-            velocity: joint.limits.velocity,
-            acceleration: None,
-        };
-        bounds.insert(name.clone(), held);
-        measured.insert(
-            name.clone(),
-            MeasuredJoint {
-                position,
-                velocity: None,
-                age: 0.0,
-            },
-        );
-    }
-    Ok(())
 }

@@ -186,3 +186,30 @@ def test_controller_that_does_not_follow_is_reported(starter):
     keep_still("the failure", lambda: any(values_of(r).get("state") == "failed" for r in arm.reports.messages[start:]))
     report = arm.state_report("goal_pose", "failed", start)
     assert_report(report, "CONTROL_FAILED", "joint_trajectory_controller/joint_trajectory")
+
+
+@pytest.mark.parametrize("kind", ["nan", "road map", "out of reach", "frame", "extra"])
+def test_what_cannot_be_done_does_not_end_what_goes_on(starter, kind):
+    """A request that is refused must not stop an arm that follows another goal."""
+    parameters = {"mock_controller": True, "mock_initial_positions": HOME, "trajectory.velocity_scaling": 0.3}
+    arm = starter.arm("six_axis", parameters)
+    arm.joints()
+    start = len(arm.reports.messages)
+    arm.send(PoseStamped, "goal_pose", stamped(GOAL))
+    arm.sent.wait_for()
+    goal, fields = stamped((0.4, 0.2, 0.3)), {}
+    if kind == "nan":
+        goal.pose.position.x = float("nan")
+    elif kind == "road map":
+        fields = {"roadmap": "voronoi"}
+    elif kind == "out of reach":
+        goal = stamped((4.0, 0.0, 0.3))
+    elif kind == "frame":
+        goal.header.frame_id = "nowhere"
+    else:
+        fields = {"extra_obstacles": [obstacle("flat", [(0.0, 0.0), (1.0, 0.0)])]}
+    assert arm.plan_path(goal, execute=True, **fields).code.value != 1
+    if not fields:
+        arm.send(PoseStamped, "goal_pose", goal)
+    arm.state_report("goal_pose", "reached", start)
+    assert len(arm.sent.messages) == 1
