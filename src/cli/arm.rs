@@ -45,9 +45,16 @@ pub(super) fn read_model(path: &Path) -> Result<RobotModel, CliError> {
 
 /// The text of a file.
 pub(super) fn read_text(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path).map_err(|source| CliError::File {
-        path: path.display().to_string(),
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|source| CliError::File {
+        path: name.clone(),
         source,
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::BadInput(format!(
+            "{name}: not UTF-8 from byte {at} on: save the file as UTF-8"
+        ))
     })
 }
 

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use nalgebra::Point2;
 use serde_json::json;
 
-use super::scene::{write_file, Scene, SelfCrossingArgument};
+use super::arm::write_text;
+use super::scene::{Scene, SelfCrossingArgument};
 use super::CliError;
 use crate::planar::offset::inflate_all;
 use crate::planar::{Join, Polygon};
@@ -86,7 +87,7 @@ impl Inflate {
             .map_err(|error| CliError::BadInput(error.to_string()))?;
         let json = to_json(&inflated);
         if let Some(out) = &self.out {
-            write_file(out, &json.to_string())?;
+            write_text(out, &json.to_string())?;
         }
         if self.json {
             println!("{json}");

@@ -7,7 +7,8 @@ use clap::Args;
 use nalgebra::Point2;
 use serde_json::json;
 
-use super::scene::{parse_point, write_file, ContactArgument, Scene, SelfCrossingArgument};
+use super::arm::write_text;
+use super::scene::{parse_point, ContactArgument, Scene, SelfCrossingArgument};
 use super::svg::{Mark, Picture, Style};
 use super::CliError;
 use crate::planar::polygon::ring_edges;
@@ -97,7 +98,7 @@ impl Path {
         }
         if let Some(svg) = &self.svg {
             let picture = draw(roadmap.as_ref(), &[start, goal], &answer);
-            write_file(svg, &picture.to_svg())?;
+            write_text(svg, &picture.to_svg())?;
         }
         self.print(roadmap.as_ref(), &ends, &answer);
         answer

@@ -9,7 +9,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::scene::{read_file, write_file, ContactArgument, Scene, SelfCrossingArgument};
+use super::arm::{read_text, write_text};
+use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
 use super::CliError;
 use crate::planar::{PlanarWorld, WorldOptions};
 use crate::roadmap::{build_roadmap, Roadmap};
@@ -121,7 +122,7 @@ impl PathBatch {
             results,
         };
         if let Some(out) = &self.out {
-            write_file(out, &to_json(&report)?)?;
+            write_text(out, &to_json(&report)?)?;
         }
         if self.json {
             println!("{}", to_json(&report)?);
@@ -146,7 +147,7 @@ impl PathBatch {
         if !path.is_file() {
             return Ok(None);
         }
-        let text = read_file(&path)?;
+        let text = read_text(&path)?;
         let mut comparison = Comparison {
             compared: 0,
             max_relative_difference: 0.0,

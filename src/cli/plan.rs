@@ -294,6 +294,9 @@ fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'
     }
 }
 
+/// Samples of the motion from which the report takes the largest speeds.
+const PEAK_SAMPLES: usize = 5000;
+
 fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
     let mut text = String::new();
     for note in &plan.path.notes {
@@ -322,12 +325,16 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
         plan.trajectory.points.len()
     );
     let _ = writeln!(text, "planned in  {:.1} ms\n", planning_time * 1e3);
+    // The motion itself, not its points alone: these may lie far apart.
+    let duration = plan.trajectory.duration();
+    let motion: Vec<crate::trajectory::TrajectoryPoint> = (0..=PEAK_SAMPLES)
+        .filter_map(|k| {
+            plan.trajectory
+                .sample(duration * k as f64 / PEAK_SAMPLES as f64)
+        })
+        .collect();
     let peak = |pick: fn(&crate::trajectory::TrajectoryPoint) -> &Vec<f64>, joint: usize| {
-        let values = plan
-            .trajectory
-            .points
-            .iter()
-            .filter_map(|point| pick(point).get(joint));
+        let values = motion.iter().filter_map(|point| pick(point).get(joint));
         values.fold(0.0_f64, |most, value| most.max(value.abs()))
     };
     let rows: Vec<Vec<String>> = chain

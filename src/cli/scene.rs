@@ -116,35 +116,13 @@ fn read_ring(
         .map_err(|error| CliError::BadInput(error.to_string()))
 }
 
-/// Reads a file's text.
-///
-/// # Errors
-/// [`CliError::File`].
-pub fn read_file(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path).map_err(|source| CliError::File {
-        path: path.display().to_string(),
-        source,
-    })
-}
-
-/// Writes a file.
-///
-/// # Errors
-/// [`CliError::File`].
-pub fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(path, text).map_err(|source| CliError::File {
-        path: path.display().to_string(),
-        source,
-    })
-}
-
 impl Scene {
     /// Reads a scene or case file.
     ///
     /// # Errors
     /// The file cannot be read, is not the expected JSON, or holds a polygon that is none.
     pub fn read(path: &Path, self_crossing: SelfCrossing) -> Result<Scene, CliError> {
-        let text = read_file(path)?;
+        let text = super::arm::read_text(path)?;
         Scene::parse(&text, self_crossing).map_err(|error| match error {
             CliError::BadInput(message) => {
                 CliError::BadInput(format!("{}: {message}", path.display()))
