@@ -4,6 +4,8 @@
 //! [`Picture::to_svg`] scales them to the paper, draws a frame with round
 //! numbers along it, and puts a legend underneath. Nothing here knows about
 //! arms or obstacles.
+//!
+//! Longer than most files here: one picture, its layers and its legend.
 
 use std::fmt::Write;
 

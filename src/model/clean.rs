@@ -9,7 +9,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::xml::{encode, qualified, Attribute, Document, Element};
+use super::numbers::{number, optional_number, vector, words};
+use super::xml::{encode, qualified, Document, Element};
 use super::{ModelError, ModelWarning};
 
 /// A checked text, and what was forgiven on the way to it.
@@ -452,71 +453,5 @@ impl<'a> Cleaner<'a> {
         Ok(format!(
             "<limit lower=\"{lower:?}\" upper=\"{upper:?}\" velocity=\"{velocity:?}\" effort=\"{effort:?}\"/>"
         ))
-    }
-}
-
-fn words(values: &[f64]) -> String {
-    values
-        .iter()
-        .map(|value| format!("{value:?}"))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-fn comma_hint(text: &str) -> String {
-    if text.contains(',') {
-        "; write a decimal point, not a comma".to_owned()
-    } else {
-        String::new()
-    }
-}
-
-/// A number as XML schema's `double` writes it; `inf`, `nan` and hexadecimal are refused.
-fn parse(word: &str) -> Option<f64> {
-    let plain = word
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    if !plain {
-        return None;
-    }
-    word.parse::<f64>().ok().filter(|value| value.is_finite())
-}
-
-fn number(attribute: &Attribute, element: &str) -> Result<f64, ModelError> {
-    parse(attribute.value.trim()).ok_or_else(|| ModelError::InvalidNumber {
-        line: attribute.line,
-        element: element.to_owned(),
-        attribute: attribute.name.clone(),
-        text: attribute.value.clone(),
-        hint: comma_hint(&attribute.value),
-    })
-}
-
-fn optional_number(element: &Element, name: &str, place: &str) -> Result<Option<f64>, ModelError> {
-    element
-        .attribute(name)
-        .map(|found| number(found, place))
-        .transpose()
-}
-
-fn vector<const N: usize>(attribute: &Attribute, element: &str) -> Result<[f64; N], ModelError> {
-    let invalid = || ModelError::InvalidVector {
-        line: attribute.line,
-        element: element.to_owned(),
-        attribute: attribute.name.clone(),
-        text: attribute.value.clone(),
-        expected: N,
-        hint: comma_hint(&attribute.value),
-    };
-    let mut values = [0.0; N];
-    let mut count = 0;
-    for word in attribute.value.split_whitespace() {
-        *values.get_mut(count).ok_or_else(invalid)? = parse(word).ok_or_else(invalid)?;
-        count += 1;
-    }
-    if count == N {
-        Ok(values)
-    } else {
-        Err(invalid())
     }
 }

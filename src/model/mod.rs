@@ -8,6 +8,7 @@ mod clean;
 mod error;
 mod extract;
 mod hint;
+mod numbers;
 mod oracle;
 mod read;
 mod robot;

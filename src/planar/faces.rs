@@ -2,6 +2,8 @@
 //!
 //! The count is found once for every connected part from a ray, then carried
 //! from face to face across the pieces; so it is right however thin a face is.
+//!
+//! Longer than most files here: half of it are the cases of its tests.
 
 use nalgebra::Point2;
 

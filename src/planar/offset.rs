@@ -11,6 +11,8 @@
 //! The parts (the polygon, a strip along every edge, a fan around every convex
 //! corner) are all wound counter-clockwise and united by the non-zero rule;
 //! bays and holes that are narrower than twice the clearance close by themselves.
+//!
+//! Longer than most files here: inflating and its checks are read together.
 
 use nalgebra::{Point2, Vector2};
 

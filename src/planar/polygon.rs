@@ -5,6 +5,8 @@
 //! names the polygon and the vertex. Afterwards the type guarantees a simple
 //! counter-clockwise outer ring (and clockwise holes, which only computed
 //! polygons have) without repeated, collinear or folded vertices.
+//!
+//! Longer than most files here: all repairs of a ring stand beside the type that they guarantee.
 
 use nalgebra::Point2;
 

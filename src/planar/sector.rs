@@ -5,6 +5,8 @@
 //! *sector*, an open turn from the outgoing edge of its ring to the incoming
 //! one (obstacles lie to the left of their rings). A straight move through the
 //! point, or a turn of a path in it, is decided from these sectors alone.
+//!
+//! Longer than most files here: half of it are the cases of its tests.
 
 use nalgebra::Point2;
 

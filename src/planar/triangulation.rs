@@ -5,6 +5,8 @@
 //! point sees is found by triangular expansion \[Bungiu2014\]: from the point's
 //! triangle through every edge that is no outline, with a cone of sight that
 //! narrows at each vertex; only triangles that are seen are looked at.
+//!
+//! Longer than most files here: the triangulation and the expansion through it are read together.
 
 use nalgebra::Point2;
 use spade::{ConstrainedDelaunayTriangulation, Triangulation as _};

@@ -5,10 +5,12 @@ mod error;
 mod follow;
 mod joint_path;
 mod path;
+mod request;
 mod tip_path;
 
 pub use error::{BreakCause, Partial, PathError};
 pub use follow::FollowSettings;
 pub use joint_path::JointPath;
-pub use path::{check_goals, plan_path, ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
+pub use path::{check_goals, plan_path};
+pub use request::{ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
 pub use tip_path::TipPath;

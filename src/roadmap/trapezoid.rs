@@ -5,6 +5,8 @@
 //! Points with the same x are ordered by y (a shear by an infinitely small
 //! angle), so that vertical segments and ends above each other are no special
 //! cases; some trapezoids then have no width. All decisions are exact.
+//!
+//! Longer than most files here: map, search structure and insertion share their invariants and are read together.
 
 use std::cmp::Ordering;
 
