@@ -8,8 +8,10 @@ use tokio::sync::Semaphore;
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
 use super::convert::path_message;
-use super::mover::{preempted, Execution, REST_SPEED};
+use super::mover::{preempted, Execution, Guard};
+use super::obstacles::ObstacleSet;
 use super::planning_job::{plan_order, Order, Planned, Unplanned};
+use super::rest::Rest;
 use super::shutdown::Cancel;
 use super::status::Report;
 use crate::motion::{violation, PATH_TOLERANCE};
@@ -23,8 +25,18 @@ const SETTLING: Duration = Duration::from_secs(2);
 
 /// Stops an arm that moves and waits until it rests: a path can only be planned from rest.
 pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failure> {
-    if !shared.mover.is_moving(shared.now()) && at_rest(shared)? {
-        return Ok(());
+    let mut rest = Rest::default();
+    while !shared.mover.is_moving(shared.now()) {
+        if rest.look(shared)? {
+            return Ok(());
+        }
+        if cancel.is_cancelled() {
+            return Err(preempted());
+        }
+        if rest.is_sure() {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
     }
     let (execution, _) = blocking({
         let (shared, cancel) = (Arc::clone(shared), cancel.clone());
@@ -37,7 +49,7 @@ pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), F
             return Err(preempted());
         }
         let now = shared.now();
-        if now >= execution.ends && at_rest(shared)? {
+        if rest.look(shared)? && now >= execution.ends {
             return Ok(());
         }
         if now > execution.ends + SETTLING {
@@ -47,16 +59,6 @@ pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), F
             ));
         }
     }
-}
-
-/// Whether the arm rests, as far as it can be seen.
-fn at_rest(shared: &Shared) -> Result<bool, Failure> {
-    let view = shared.view()?;
-    let state = view.state(&view.robot.chain)?;
-    Ok(state
-        .readings
-        .iter()
-        .all(|reading| reading.speed().unwrap_or(0.0).abs() <= REST_SPEED))
 }
 
 /// Runs a computation on a thread of its own kind.
@@ -136,7 +138,14 @@ pub async fn send(
     still_free(&shared.view()?, planned)?;
     let (shared, cancel) = (Arc::clone(shared), cancel.clone());
     let (trajectory, limits) = (planned.plan.trajectory.clone(), planned.limits.clone());
-    blocking(move || shared.mover.send(&shared, &trajectory, &limits, &cancel)).await?
+    let guard = planned.known.as_ref().map(|known| Guard {
+        known: Arc::clone(known),
+        clearance: planned.clearance,
+    });
+    let mut execution =
+        blocking(move || shared.mover.send(&shared, &trajectory, &limits, &cancel)).await??;
+    execution.guard = guard;
+    Ok(execution)
 }
 
 /// Whether the obstacles that are known now leave the plan free.
@@ -186,6 +195,11 @@ pub async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execu
                 .with("fraction", 1),
         );
     };
+    let mut rest = Rest::default();
+    let mut looked_at = execution
+        .guard
+        .as_ref()
+        .map(|guard| Arc::clone(&guard.known));
     loop {
         tokio::time::sleep(LOOK).await;
         if shared.shutdown.is_requested() {
@@ -204,10 +218,16 @@ pub async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execu
             return;
         }
         let now = shared.now();
+        // Kept up to date on the way, so that its window is full at the end.
+        let resting = rest.look(shared);
         if now < execution.ends {
+            if let Some(failure) = in_the_way(shared, execution, &mut looked_at) {
+                stop_for(shared, about, number, failure).await;
+                return;
+            }
             continue;
         }
-        let Err(reason) = arrived(shared, execution) else {
+        let Err(reason) = arrived(shared, execution, resting) else {
             report(Report::ok(about, "the arm has reached the goal"), "reached");
             return;
         };
@@ -223,8 +243,53 @@ pub async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execu
     }
 }
 
+/// The obstacle, if one that came after the motion began is in the way of what is left of it.
+fn in_the_way(
+    shared: &Shared,
+    execution: &Execution,
+    looked_at: &mut Option<Arc<ObstacleSet>>,
+) -> Option<Failure> {
+    let guard = execution.guard.as_ref()?;
+    let view = shared.view().ok()?;
+    if looked_at
+        .as_ref()
+        .is_some_and(|known| Arc::ptr_eq(known, &view.obstacles))
+    {
+        return None;
+    }
+    *looked_at = Some(Arc::clone(&view.obstacles));
+    let rest = shared.mover.rest_of_the_motion(view.now)?;
+    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
+    let (missing, obstacle) = violation(chain, obstacles, guard.clearance, &rest)?;
+    (missing > PATH_TOLERANCE).then(|| {
+        let message = format!("obstacle \"{obstacle}\" came into the way of the motion: stopping");
+        Failure::new(Code::InvalidMotionPlan, message)
+    })
+}
+
+/// Stops the arm for a reason, and reports it.
+async fn stop_for(shared: &Arc<Shared>, about: &'static str, number: u64, failure: Failure) {
+    let stopping = Arc::clone(shared);
+    let stopped = blocking(move || stopping.mover.stop(&stopping)).await;
+    let message = match stopped.and_then(|inner| inner) {
+        Ok(_) => failure.message,
+        Err(why) => format!("{}, but no stop was sent: {}", failure.message, why.message),
+    };
+    let report = Report::failed(about, &Failure { message, ..failure });
+    shared.report(
+        &report
+            .with("goal", number)
+            .with("state", "failed")
+            .with("fraction", 1),
+    );
+}
+
 /// Whether the arm is where the trajectory ends, and at rest.
-fn arrived(shared: &Shared, execution: &Execution) -> Result<(), String> {
+fn arrived(
+    shared: &Shared,
+    execution: &Execution,
+    resting: Result<bool, Failure>,
+) -> Result<(), String> {
     let view = shared.view().map_err(|failure| failure.message)?;
     let tolerance = view.parameters.start_tolerance;
     for (name, target) in &execution.target {
@@ -244,7 +309,7 @@ fn arrived(shared: &Shared, execution: &Execution) -> Result<(), String> {
             ));
         }
     }
-    match at_rest(shared) {
+    match resting {
         Ok(true) => Ok(()),
         Ok(false) => Err("the arm still moves".to_owned()),
         Err(failure) => Err(failure.message),

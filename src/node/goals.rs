@@ -13,7 +13,7 @@ use super::execution::{blocking, come_to_rest, in_background, send, show, watch}
 use super::inputs::Requests;
 use super::mover::Execution;
 use super::planning_job::{check_order, Order, Planned, Unplanned};
-use super::status::Report;
+use super::status::{Level, Report};
 use super::tasks::respond;
 use crate::kinematics::Pose;
 
@@ -109,7 +109,11 @@ async fn pursue(
         goal.about,
         with_notes(format!("{state}: {}", planned.summary()), &notes),
     );
-    shared.report(&detailed(report, &planned, number, state));
+    let mut report = detailed(report, &planned, number, state);
+    if planned.beware {
+        report.level = Level::Warn;
+    }
+    shared.report(&report);
     Ok(execution)
 }
 

@@ -25,6 +25,7 @@ mod parameter_values;
 mod parameters;
 mod plan_path;
 mod planning_job;
+mod rest;
 mod run;
 mod shutdown;
 mod solve_ik;

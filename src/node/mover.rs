@@ -1,12 +1,13 @@
 //! The only way to the controller: through the gate, one motion at a time, the newest wins.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
 use super::convert::{nanoseconds_of, trajectory_message};
+use super::obstacles::ObstacleSet;
 use super::shutdown::{Cancel, Shutdown};
 use super::whereabouts::{hold_the_others, Whereabouts};
 use crate::trajectory::{
@@ -30,6 +31,17 @@ pub struct Execution {
     pub target: Vec<(String, f64)>,
     /// What the gate changed, in words.
     pub notes: Vec<String>,
+    /// What the motion was planned around, for those who watch it.
+    pub guard: Option<Guard>,
+}
+
+/// What a motion was planned around.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guard {
+    /// The obstacles that were known.
+    pub known: Arc<ObstacleSet>,
+    /// The distance that was kept from them \[m\].
+    pub clearance: f64,
 }
 
 #[derive(Debug, Default)]
@@ -99,6 +111,23 @@ impl Mover {
     /// How often the stop service was called.
     pub fn stops(&self) -> u64 {
         self.state().stops
+    }
+
+    /// What is left at `now` of the trajectory that was sent last.
+    pub fn rest_of_the_motion(&self, now: Duration) -> Option<Trajectory> {
+        let state = self.state();
+        let (began, trajectory) = state.last.as_ref()?;
+        let gone = now.saturating_sub(*began).as_secs_f64();
+        let mut rest = Trajectory {
+            joint_names: trajectory.joint_names.clone(),
+            points: vec![trajectory.sample(gone)?],
+        };
+        let ahead = trajectory.points.iter().filter(|point| point.time > gone);
+        rest.points.extend(ahead.cloned());
+        for point in &mut rest.points {
+            point.time -= gone;
+        }
+        Some(rest)
     }
 
     /// Whether a trajectory is under way at `now`.
@@ -310,6 +339,7 @@ impl Mover {
             ends: state.ends,
             target,
             notes,
+            guard: None,
         })
     }
 }

@@ -57,6 +57,8 @@ pub struct Planned {
     pub notes: Vec<String>,
     /// How long it took.
     pub time: Duration,
+    /// Whether a link other than the tip meets an obstacle on the way.
+    pub beware: bool,
     /// The distance to obstacles that was kept \[m\].
     pub clearance: f64,
     /// The obstacles that were known, unless the order had some of its own.
@@ -145,14 +147,14 @@ pub fn plan_order(
         .into_iter()
         .chain(plan.path.notes.iter().cloned())
         .collect();
+    let mut beware = None;
     if !obstacles.is_empty() {
         // A robot without shapes, or a world that cannot be checked, has no such note.
         let checker = Checker::new(view, chain, obstacles.list(), &mut Vec::new());
-        notes.extend(
-            checker
-                .ok()
-                .and_then(|checker| checker.meets_on_the_way(&plan.trajectory)),
-        );
+        beware = checker
+            .ok()
+            .and_then(|checker| checker.meets_on_the_way(&plan.trajectory));
+        notes.extend(beware.clone());
     }
     Ok(Planned {
         plan,
@@ -160,6 +162,7 @@ pub fn plan_order(
         notes,
         time: started.elapsed(),
         clearance: settings.path.clearance,
+        beware: beware.is_some(),
         known: order.extra.is_empty().then_some(obstacles),
     })
 }

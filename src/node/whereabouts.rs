@@ -54,7 +54,7 @@ fn measured(view: &View) -> Result<BTreeMap<String, MeasuredJoint>, Failure> {
         .map(|(dof, reading)| {
             let measured = MeasuredJoint {
                 position: reading.position,
-                velocity: reading.velocity,
+                velocity: reading.speed(),
                 age: view.now.saturating_sub(reading.received).as_secs_f64(),
             };
             (dof.name.clone(), measured)
