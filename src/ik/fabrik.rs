@@ -17,8 +17,9 @@ use nalgebra::{Isometry3, Point3, Unit, UnitQuaternion, Vector3};
 use super::lm::{self, Budget};
 use super::one_joint::Sinusoid;
 use super::request::{Goal, IkError, IkRequest, IkSolution, IkSolver};
+use super::task;
 use super::verify::{self, Outcome};
-use crate::kinematics::{forward_kinematics, residual};
+use crate::kinematics::forward_kinematics;
 use crate::model::{Chain, ChainJoint, Motion};
 
 /// See the module's head; a Levenberg–Marquardt polish takes the last digits.
@@ -123,15 +124,16 @@ impl<'a> Passes<'a> {
         let mut iterations = 0;
         let mut timed_out = false;
         let (centre, reach) = self.chain.reach();
-        if (self.request.target.translation.vector - centre).norm() >= reach {
+        let whole = match self.request.goal {
+            Goal::Pose | Goal::Position => true,
+            Goal::Axes(axes) => axes.position == [true; 3],
+        };
+        if whole && (self.request.target.translation.vector - centre).norm() >= reach {
             self.straighten(&centre);
         }
         while let Ok(tip) = forward_kinematics(self.chain, &self.q) {
-            let distance = residual(&self.request.target, &tip);
-            let error = match self.request.goal {
-                Goal::Position => distance.position / self.reach,
-                Goal::Pose => distance.position / self.reach + distance.orientation,
-            };
+            let distance = task::residual(self.request.goal, &self.request.target, &tip);
+            let error = distance.position / self.reach + distance.orientation;
             if error < 0.95 * milestone {
                 milestone = error;
                 since_milestone = 0;
@@ -192,10 +194,21 @@ impl<'a> Passes<'a> {
             .last()
             .copied()
             .unwrap_or_else(Isometry3::identity);
-        match self.request.goal {
-            Goal::Pose => self.request.target * self.chain.tip_offset.inverse(),
-            Goal::Position => {
-                let goal = self.request.target.translation.vector;
+        // Of several poses that would do, the one nearest to where the tip is.
+        let target = task::nearest_pose(
+            self.request.goal,
+            &self.request.target,
+            &(last * self.chain.tip_offset),
+        );
+        let turns = match self.request.goal {
+            Goal::Pose => false,
+            Goal::Position => true,
+            Goal::Axes(axes) => axes.rotation == [false; 3],
+        };
+        match turns {
+            false => target * self.chain.tip_offset.inverse(),
+            true => {
+                let goal = target.translation.vector;
                 let tip = (last * self.chain.tip_offset).translation.vector;
                 let old = last.translation.vector;
                 let turn = UnitQuaternion::rotation_between(&(old - tip), &(old - goal))

@@ -1,5 +1,5 @@
 //! URDF to immutable data: the link tree ([`RobotModel`]) and flat base-to-tip
-//! arrays ([`Chain`]).
+//! arrays ([`Chain`]); several of these joined ([`TreeChain`]).
 //!
 //! The only room that names `urdf_rs` or `k`.
 
@@ -11,6 +11,7 @@ mod hint;
 mod oracle;
 mod read;
 mod robot;
+mod tree;
 mod xml;
 
 pub use chain::{Chain, ChainJoint, ChainLink, Dof, DofKind, Motion};
@@ -18,3 +19,4 @@ pub use error::{ChainError, ModelError, ModelWarning};
 pub use hint::did_you_mean;
 pub use oracle::{forward_kinematics_by_k, OracleError};
 pub use robot::{Geometry, Joint, JointKind, JointLimits, Link, LinkShape, Mimic, RobotModel};
+pub use tree::{TreeChain, TreeJoint, TreeTip};
