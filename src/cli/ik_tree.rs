@@ -120,10 +120,12 @@ fn pose(numbers: &[f64], what: &str) -> Result<(Pose, Goal), CliError> {
     let (position, quaternion, goal) = match *numbers {
         [x, y, z] => ([x, y, z], [0.0, 0.0, 0.0, 1.0], Goal::Position),
         [x, y, z, qx, qy, qz, qw] => ([x, y, z], [qx, qy, qz, qw], Goal::Pose),
-        _ => return Err(CliError::BadInput(format!(
+        _ => {
+            return Err(CliError::BadInput(format!(
             "{what} takes 3 numbers (position) or 7 (position and quaternion x, y, z, w), not {}",
             numbers.len()
-        ))),
+        )))
+        }
     };
     validated_pose(position, quaternion)
         .map(|pose| (pose, goal))

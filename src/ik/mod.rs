@@ -11,6 +11,7 @@
 //! | `jacobian_transpose` | steepest descent with the optimal step length |
 //! | `ccd`, `fabrik`, `one_joint` | one joint at a time by its analytic minimum |
 //! | `fabrik_tree` | several tips at once |
+//! | `ball_joint` | three hinges as one ball joint with a cone of limits |
 //! | `posture` | the pull towards a preferred posture in the null space |
 //! | `reach`, `beyond_limits` | proofs that a target is out of reach, and which limits are in the way |
 //! | `nearest` | the nearest configuration to a target out of reach |
@@ -20,6 +21,7 @@
 //! | `winding` | full turns |
 //! | `verify` | the check that every request and every answer passes |
 
+mod ball_joint;
 mod beyond_limits;
 mod ccd;
 mod closed_form;

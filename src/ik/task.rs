@@ -335,8 +335,8 @@ mod tests {
                     let near = nearest_pose(Goal::Axes(axes), &target, &tip);
                     let off = residual(Goal::Axes(axes), &target, &near);
                     assert!(off.position < 1e-12 && off.orientation < 1e-7, "{axes:?}");
-                    for row in 0..3 {
-                        if !position[row] {
+                    for (row, asked) in position.into_iter().enumerate() {
+                        if !asked {
                             assert_eq!(near.translation.vector[row], tip.translation.vector[row]);
                         }
                     }

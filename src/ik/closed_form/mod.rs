@@ -15,7 +15,7 @@ mod geometry;
 mod plan;
 mod planar;
 mod six;
-mod subproblems;
+pub(super) mod subproblems;
 mod walk;
 
 use super::request::{Attempt, Goal, IkError, IkRequest, IkSolution, IkSolver};
