@@ -218,12 +218,14 @@ fn ik_batch_solves_a_file_and_writes_the_answers() {
             protocol,
             "--out",
             out.to_str().unwrap(),
+            "--repeat",
             "--json",
         ]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let summary = json(&output);
         assert_eq!(summary["success_percent"], 100.0);
         assert_eq!(summary["calls"], 1);
+        assert_eq!(summary["differing_answers"], 0);
         let answers: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
         assert_eq!(answers["solver"], "portfolio");
         let answer = &answers["results"][0];

@@ -187,7 +187,7 @@ fn request(options: &Ik, chain: &Chain) -> Result<IkRequest<'static>, CliError> 
         request.goal = Goal::Position;
     }
     if let Some(axes) = options.axes {
-        request.goal = Goal::Axes(axes);
+        request.goal = axes.into();
     }
     request.tolerances = Tolerances {
         position: options.position_tolerance,

@@ -15,6 +15,17 @@ pub enum Goal {
     Axes(TaskAxes),
 }
 
+impl From<TaskAxes> for Goal {
+    /// The plainest goal that asks for these axes.
+    fn from(axes: TaskAxes) -> Goal {
+        match (axes.position, axes.rotation) {
+            ([true, true, true], [true, true, true]) => Goal::Pose,
+            ([true, true, true], [false, false, false]) => Goal::Position,
+            _ => Goal::Axes(axes),
+        }
+    }
+}
+
 impl Goal {
     /// How many independent parts of the pose are asked for.
     pub fn rows(&self) -> usize {

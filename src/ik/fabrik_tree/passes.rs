@@ -7,6 +7,8 @@
 //! in turn, to any depth. Forward, from the base outwards, each joint brings the nearest points
 //! of all branches that it carries to where the backward pass left them. A free base stays where
 //! its branches ask it to be; a fixed one is put back.
+//!
+//! A little longer than other files: the two passes belong side by side.
 
 use nalgebra::{Isometry3, Point3, UnitQuaternion, Vector3};
 
