@@ -3,9 +3,11 @@
 
 use std::hint::black_box;
 
-use arm_planner::ik::{solver, IkRequest, IkSolver};
-use arm_planner::kinematics::forward_kinematics;
-use arm_planner::model::Chain;
+use arm_planner::ik::{
+    solve_tree, solver, tip_poses, Goal, IkRequest, IkSolver, TipGoal, TreeRequest,
+};
+use arm_planner::kinematics::{forward_kinematics, Pose};
+use arm_planner::model::{Chain, RobotModel};
 use criterion::{criterion_group, criterion_main, Criterion};
 
 #[path = "../tests/ik_support/mod.rs"]
@@ -72,5 +74,42 @@ fn solvers(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, arms, solvers);
+/// The two hands of a torso at once, from the middle of the limits.
+fn trees(criterion: &mut Criterion) {
+    let model = RobotModel::from_urdf(include_str!("../urdf/two_arm_torso.urdf")).unwrap();
+    let tree = model.tree("", &["left_hand", "right_hand"], false).unwrap();
+    for (label, goal) in [("poses", Goal::Pose), ("positions", Goal::Position)] {
+        let mut random = Random(2);
+        let requests: Vec<TreeRequest<'static>> = (0..128)
+            .map(|_| {
+                let dofs = tree.dofs.iter();
+                let truth: Vec<f64> = dofs
+                    .map(|dof| random.between(dof.lower, dof.upper))
+                    .collect();
+                let poses = tip_poses(&tree, &Pose::identity(), &truth);
+                let tips = poses.into_iter().map(|target| TipGoal {
+                    target,
+                    goal,
+                    weight: 1.0,
+                });
+                TreeRequest::new(tips.collect())
+            })
+            .collect();
+        let seed = tree.middle();
+        let solved = requests
+            .iter()
+            .filter(|request| solve_tree(&tree, request, &seed).is_ok())
+            .count();
+        println!("fabrik_tree/{label}: {solved} of {} solved", requests.len());
+        let mut next = requests.iter().cycle();
+        criterion.bench_function(&format!("fabrik_tree/{label}"), |bencher| {
+            bencher.iter(|| {
+                let request = next.next().unwrap();
+                black_box(solve_tree(&tree, request, black_box(&seed)).is_ok())
+            });
+        });
+    }
+}
+
+criterion_group!(benches, arms, solvers, trees);
 criterion_main!(benches);

@@ -218,12 +218,14 @@ fn ik_batch_solves_a_file_and_writes_the_answers() {
             protocol,
             "--out",
             out.to_str().unwrap(),
+            "--repeat",
             "--json",
         ]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let summary = json(&output);
         assert_eq!(summary["success_percent"], 100.0);
         assert_eq!(summary["calls"], 1);
+        assert_eq!(summary["differing_answers"], 0);
         let answers: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
         assert_eq!(answers["solver"], "portfolio");
         let answer = &answers["results"][0];
@@ -248,4 +250,137 @@ fn ik_batch_solves_a_file_and_writes_the_answers() {
     let output = run(&["ik-batch", "--targets", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("targets.json"), "{output:?}");
+}
+
+fn torso() -> String {
+    format!("{}/urdf/two_arm_torso.urdf", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn ik_of_some_axes() {
+    let urdf = data("ik_planar2r_branches.urdf");
+    let ik = |more: &[&str]| run(&[&["ik", "--urdf", urdf.as_str(), "--json"], more].concat());
+    // Height is free, or the plane of the arm would be too far below.
+    let free = ik(&["--position", "0.6,0.3,9", "--axes", "x,y"]);
+    assert_eq!(free.status.code(), Some(0), "{free:?}");
+    let off = json(&free)["solutions"][0]["position_error"].as_f64();
+    assert!(off.unwrap() < 1e-6);
+    let asked = ik(&["--position", "0.6,0.3,9", "--axes", "xyz"]);
+    assert_eq!(asked.status.code(), Some(1), "{asked:?}");
+    for (axes, mention) in [
+        ("w", "names no task axes"),
+        ("xx", "named twice"),
+        ("", "no task axis"),
+        ("x,rz", "--quaternion"),
+    ] {
+        let bad = ik(&["--position", "0.6,0.3,0", "--axes", axes]);
+        assert_eq!(bad.status.code(), Some(2), "{bad:?}");
+        assert!(text(&bad.stderr).contains(mention), "{bad:?}");
+    }
+}
+
+#[test]
+fn nearest_is_told_from_an_answer() {
+    let urdf = data("ik_planar2r_branches.urdf");
+    let ik = |more: &[&str]| {
+        let all = [
+            "ik",
+            "--urdf",
+            urdf.as_str(),
+            "--position-only",
+            "--nearest",
+        ];
+        run(&[&all[..], more].concat())
+    };
+    let far = ik(&["--position", "3,3,0", "--json"]);
+    assert_eq!(far.status.code(), Some(1), "{far:?}");
+    let answer = json(&far);
+    assert_eq!(answer["ok"], false);
+    assert!(answer["solutions"].as_array().unwrap().is_empty());
+    // Stretched out along the diagonal.
+    let q = &answer["nearest"]["q"];
+    let quarter = std::f64::consts::FRAC_PI_4;
+    assert!((q[0].as_f64().unwrap() - quarter).abs() < 1e-6, "{answer}");
+    assert!(q[1].as_f64().unwrap().abs() < 1e-6, "{answer}");
+    let table = ik(&["--position", "3,3,0"]);
+    assert!(text(&table.stdout).contains("nearest"), "{table:?}");
+    let near = ik(&["--position", "0.6,0.3,0", "--json"]);
+    assert_eq!(near.status.code(), Some(0), "{near:?}");
+    assert!(json(&near)["nearest"].is_null());
+}
+
+#[test]
+fn ik_tree_brings_both_hands_to_their_targets() {
+    let urdf = torso();
+    let tree = |more: &[&str]| run(&[&["ik-tree", "--urdf", urdf.as_str()], more].concat());
+    let goals = [
+        "--goal",
+        "left_hand=0.35,0.25,0.9",
+        "--goal",
+        "right_hand=0.3,-0.2,1.1,0,0.7,0,0.7",
+    ];
+    let output = tree(&[&goals[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let answer = json(&output);
+    let (names, q) = (answer["joints"].as_array().unwrap(), &answer["q"]);
+    assert_eq!(names.len(), 14);
+    // The answer seen by `fk`, chain by chain.
+    for (hand, position) in [
+        ("left_hand", [0.35, 0.25, 0.9]),
+        ("right_hand", [0.3, -0.2, 1.1]),
+    ] {
+        let side = hand.split('_').next().unwrap();
+        let values: Vec<String> = names
+            .iter()
+            .zip(q.as_array().unwrap())
+            .filter(|(name, _)| {
+                let name = name.as_str().unwrap();
+                name.starts_with("torso") || name.starts_with(side)
+            })
+            .map(|(_, value)| value.to_string())
+            .collect();
+        let fk = run(&[
+            "fk",
+            "--urdf",
+            &urdf,
+            "--tip",
+            hand,
+            "--q",
+            &values.join(","),
+            "--json",
+        ]);
+        let pose = json(&fk);
+        for (row, wanted) in position.iter().enumerate() {
+            let off = pose["position"][row].as_f64().unwrap() - wanted;
+            assert!(off.abs() < 2e-6, "{pose}");
+        }
+    }
+    let table = text(&tree(&goals).stdout);
+    assert!(
+        table.contains("torso_yaw") && table.contains("right_hand"),
+        "{table}"
+    );
+
+    let far = tree(&["--goal", "left_hand=5,0,1", "--json"]);
+    assert_eq!(far.status.code(), Some(1));
+    assert!(json(&far)["tips"][0]["position_error"].as_f64().unwrap() > 3.0);
+    let free = tree(&["--goal", "left_hand=5,0,1", "--free-base", "--json"]);
+    assert_eq!(free.status.code(), Some(0), "{free:?}");
+    for (more, mention) in [
+        (&["--goal", "left_hand=1,2"][..], "3 numbers"),
+        (&["--goal", "left_hnd=1,2,3"], "left_hand"),
+        (&["--goal", "left_hand=0,0,1,0,0,0,0"], "quaternion is zero"),
+        (
+            &["--goal", "left_hand=0,0,1", "--weight", "right_hand=2"],
+            "no --goal",
+        ),
+        (
+            &["--goal", "left_hand=0,0,1", "--seed", "elbow=1"],
+            "left_elbow",
+        ),
+    ] {
+        let bad = tree(more);
+        assert_eq!(bad.status.code(), Some(2), "{bad:?}");
+        assert!(text(&bad.stderr).contains(mention), "{bad:?}");
+    }
 }

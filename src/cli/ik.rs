@@ -7,7 +7,10 @@ use serde::Serialize;
 use super::arm::{ArmOptions, JointValues, Numbers};
 use super::table;
 use super::CliError;
-use crate::ik::{solver, Goal, IkError, IkRequest, IkSolution, Posture, Tolerances};
+use crate::ik::{
+    solve_nearest, solver, Goal, IkError, IkRequest, IkSolution, Nearest, Posture, TaskAxes,
+    Tolerances,
+};
 use crate::kinematics::validated_pose;
 use crate::model::Chain;
 
@@ -24,12 +27,17 @@ pub(super) struct Ik {
         long,
         value_name = "X,Y,Z,W",
         allow_hyphen_values = true,
-        required_unless_present = "position_only"
+        required_unless_present_any = ["position_only", "axes"]
     )]
     quaternion: Option<Numbers>,
     /// Leave the orientation free.
     #[arg(long)]
     position_only: bool,
+    /// Ask for some axes alone: positions along x, y, z of the base frame, rotations rx, ry, rz
+    /// about those of the target frame; e.g. xyz,rz for a SCARA arm, or xyz,rxy to leave the turn
+    /// of the tool about its own z axis free.
+    #[arg(long, value_name = "AXES", conflicts_with = "position_only")]
+    axes: Option<TaskAxes>,
     /// Start: values in the chain's order (a,b,c) or by name (joint=value,…); the middle of the
     /// limits if left out \[rad, m\].
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
@@ -69,6 +77,10 @@ pub(super) struct Ik {
     /// Time budget.
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     timeout: Option<f64>,
+    /// Where there is no answer, look for the configuration that comes nearest (a metre counts
+    /// like a radian) and print it with what is left; the exit code still says that there is none.
+    #[arg(long, conflicts_with = "all")]
+    nearest: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -85,6 +97,8 @@ struct Output {
     solutions: Vec<Answer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     best: Option<Answer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<Answer>,
     time_us: f64,
 }
 
@@ -131,6 +145,19 @@ pub(super) fn run(options: &Ik) -> Result<(), CliError> {
         Some(values) => values.resolve(&chain, "--seed", &middle)?,
         None => middle,
     };
+    if options.nearest {
+        let result = solve_nearest(solver, &chain, &request, &seed);
+        let time_us = began.elapsed().as_secs_f64() * 1e6;
+        return match result {
+            Ok(Nearest::Reached(solution)) => {
+                report(options, &chain, Ok(vec![solution]), None, time_us)
+            }
+            Ok(Nearest::Approached { best, reason }) => {
+                report(options, &chain, Err(reason), Some(&best), time_us)
+            }
+            Err(reason) => report(options, &chain, Err(reason), None, time_us),
+        };
+    }
     let result = if options.all {
         solver.solve_all(&chain, &request, &seed)
     } else {
@@ -139,13 +166,18 @@ pub(super) fn run(options: &Ik) -> Result<(), CliError> {
             .map(|solution| vec![solution])
     };
     let time_us = began.elapsed().as_secs_f64() * 1e6;
-    report(options, &chain, result, time_us)
+    report(options, &chain, result, None, time_us)
 }
 
 fn request(options: &Ik, chain: &Chain) -> Result<IkRequest<'static>, CliError> {
     let position = options.position.exactly::<3>("--position")?;
     let quaternion = match &options.quaternion {
         Some(numbers) => numbers.exactly::<4>("--quaternion")?,
+        None if options.axes.is_some_and(|axes| axes.rotation != [false; 3]) => {
+            return Err(CliError::BadInput(
+                "--axes asks for rotations: give the orientation by --quaternion".into(),
+            ))
+        }
         None => [0.0, 0.0, 0.0, 1.0],
     };
     let target =
@@ -153,6 +185,9 @@ fn request(options: &Ik, chain: &Chain) -> Result<IkRequest<'static>, CliError> 
     let mut request = IkRequest::new(target);
     if options.position_only {
         request.goal = Goal::Position;
+    }
+    if let Some(axes) = options.axes {
+        request.goal = axes.into();
     }
     request.tolerances = Tolerances {
         position: options.position_tolerance,
@@ -184,6 +219,7 @@ fn report(
     options: &Ik,
     chain: &Chain,
     result: Result<Vec<IkSolution>, IkError>,
+    nearest: Option<&IkSolution>,
     time_us: f64,
 ) -> Result<(), CliError> {
     let (solutions, error) = match result {
@@ -198,6 +234,7 @@ fn report(
             joints: chain.joint_names(),
             solutions: solutions.iter().map(Answer::from).collect(),
             best: best.map(Answer::from),
+            nearest: nearest.map(Answer::from),
             time_us,
         };
         let text = serde_json::to_string_pretty(&output)
@@ -207,6 +244,9 @@ fn report(
         print!("{}", answers(chain, &solutions));
         let (plural, count) = (if solutions.len() == 1 { "" } else { "s" }, solutions.len());
         println!("{count} answer{plural} in {time_us:.0} us");
+    } else if let Some(nearest) = nearest {
+        println!("no answer; nearest configuration found:");
+        print!("{}", answers(chain, std::slice::from_ref(nearest)));
     } else if let Some(best) = best {
         println!("best try:");
         print!("{}", answers(chain, std::slice::from_ref(best)));

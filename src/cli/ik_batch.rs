@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::arm::{read_model, read_text, write_text};
 use super::table;
 use super::CliError;
-use crate::ik::{solver, IkError, IkRequest};
+use crate::ik::{solver, IkError, IkRequest, IkSolver};
 use crate::kinematics::{forward_kinematics, pose_error, validated_pose, Pose};
 use crate::model::Chain;
 
@@ -34,6 +34,9 @@ pub(super) struct IkBatch {
     /// Write all answers here.
     #[arg(long, value_name = "OUT.json")]
     out: Option<PathBuf>,
+    /// Solve everything a second time and count the answers that are not the same bit for bit.
+    #[arg(long)]
+    repeat: bool,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -93,6 +96,8 @@ struct Summary<'a> {
     worst_orientation_error: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     jumps_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differing_answers: Option<usize>,
 }
 
 /// An answer counts if each component of the pose error is below this \[m, rad\].
@@ -118,21 +123,13 @@ pub(super) fn run(options: &IkBatch) -> Result<(), CliError> {
         .unwrap_or(usize::MAX)
         .min(batch.targets.pose.len());
     // Drawn only where standard error is a terminal.
-    let progress = indicatif::ProgressBar::new(count as u64);
+    let rounds = if options.repeat { 2 } else { 1 };
+    let progress = indicatif::ProgressBar::new(rounds * count as u64);
     let mut answers = Vec::with_capacity(count);
     let mut jumps = 0_usize;
     for index in 0..count {
-        let target = batch.target(index)?;
         let start = batch.start(options.protocol, index)?;
-        let began = Instant::now();
-        let late = || timeout.is_some_and(|timeout| began.elapsed() >= timeout);
-        let mut request = IkRequest::new(target);
-        if timeout.is_some() {
-            request.give_up = Some(&late);
-        }
-        let result = solver.solve(&batch.chain, &request, &start);
-        let time_us = began.elapsed().as_secs_f64() * 1e6;
-        let answer = answer(&batch.chain, &target, result, time_us)?;
+        let answer = batch.call(solver, index, &start, timeout)?;
         jumps += usize::from(
             answer
                 .q
@@ -142,6 +139,21 @@ pub(super) fn run(options: &IkBatch) -> Result<(), CliError> {
         );
         answers.push(answer);
         progress.inc(1);
+    }
+    let mut differing = 0_usize;
+    if options.repeat {
+        for (index, first) in answers.iter().enumerate() {
+            let start = batch.start(options.protocol, index)?;
+            let second = batch.call(solver, index, &start, timeout)?;
+            let same = first.q.len() == second.q.len()
+                && first
+                    .q
+                    .iter()
+                    .zip(&second.q)
+                    .all(|(a, b)| a.to_bits() == b.to_bits());
+            differing += usize::from(!same);
+            progress.inc(1);
+        }
     }
     progress.finish_and_clear();
     if let Some(path) = &options.out {
@@ -157,6 +169,7 @@ pub(super) fn run(options: &IkBatch) -> Result<(), CliError> {
     if options.protocol == Protocol::Near && count > 0 {
         summary.jumps_percent = Some(100.0 * jumps as f64 / count as f64);
     }
+    summary.differing_answers = options.repeat.then_some(differing);
     print(&summary, options.json);
     Ok(())
 }
@@ -226,6 +239,26 @@ impl Batch {
             });
         }
         Ok(start)
+    }
+
+    /// Solves one target; the time is that of the call alone.
+    fn call(
+        &self,
+        solver: &dyn IkSolver,
+        index: usize,
+        start: &[f64],
+        timeout: Option<Duration>,
+    ) -> Result<Answer, CliError> {
+        let target = self.target(index)?;
+        let began = Instant::now();
+        let late = || timeout.is_some_and(|timeout| began.elapsed() >= timeout);
+        let mut request = IkRequest::new(target);
+        if timeout.is_some() {
+            request.give_up = Some(&late);
+        }
+        let result = solver.solve(&self.chain, &request, start);
+        let time_us = began.elapsed().as_secs_f64() * 1e6;
+        answer(&self.chain, &target, result, time_us)
     }
 
     fn short(&self, what: &str, index: usize) -> CliError {
@@ -314,6 +347,7 @@ fn summary<'a>(options: &IkBatch, solver: &'a str, answers: &[Answer]) -> Summar
         worst_position_error: worst(|answer| answer.position_error),
         worst_orientation_error: worst(|answer| answer.orientation_error),
         jumps_percent: None,
+        differing_answers: None,
     }
 }
 
@@ -350,6 +384,10 @@ fn print(summary: &Summary<'_>, json: bool) {
     if let Some(jumps) = summary.jumps_percent {
         header.push("moved > 0.3 %");
         row.push(format!("{jumps:.2}"));
+    }
+    if let Some(differing) = summary.differing_answers {
+        header.push("differing");
+        row.push(differing.to_string());
     }
     print!("{}", table::render(&header, &[row]));
 }

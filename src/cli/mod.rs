@@ -8,6 +8,7 @@ mod chart;
 mod fk;
 mod ik;
 mod ik_batch;
+mod ik_tree;
 mod inflate;
 mod info;
 mod path;
@@ -37,6 +38,7 @@ enum Command {
     Fk(fk::Fk),
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
+    IkTree(ik_tree::IkTree),
     Info(info::Info),
     Plan(plan::PlanOptions),
     Path(path::Path),
@@ -87,6 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fk(options) => fk::run(options),
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),
+        Command::IkTree(options) => ik_tree::run(options),
         Command::Info(options) => info::run(options),
         Command::Plan(options) => plan::run(options),
         Command::Path(command) => command.run(),

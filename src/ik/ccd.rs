@@ -5,6 +5,7 @@ use nalgebra::{Isometry3, Point3, Translation3, UnitQuaternion, Vector3};
 
 use super::one_joint::Sinusoid;
 use super::request::{Goal, IkError, IkRequest, IkSolution, IkSolver};
+use super::task;
 use super::verify::{self, Outcome};
 use crate::kinematics::{jacobian_from_frames, joint_frames, pose_error, Jacobian, Pose};
 use crate::model::{Chain, Motion};
@@ -52,12 +53,9 @@ fn characteristic_length(chain: &Chain) -> f64 {
 }
 
 fn cost(request: &IkRequest<'_>, tip: &Pose, length: f64) -> f64 {
-    let error = pose_error(&request.target, tip);
+    let error = task::error(request.goal, &request.target, tip);
     let position = error.fixed_rows::<3>(0).norm_squared();
-    match request.goal {
-        Goal::Position => position,
-        Goal::Pose => position + length * length * error.fixed_rows::<3>(3).norm_squared(),
-    }
+    position + length * length * error.fixed_rows::<3>(3).norm_squared()
 }
 
 fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> Outcome {
@@ -65,6 +63,8 @@ fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> Outcome {
     let drives: Vec<usize> = (0..chain.dof())
         .map(|dof| chain.joints.iter().filter(|joint| joint.dof == dof).count())
         .collect();
+    // A mask bends the sinusoids, too.
+    let masked = matches!(request.goal, Goal::Axes(_));
     let mut frames = Vec::with_capacity(chain.joints.len());
     let mut q = start.to_vec();
     let mut best = q.clone();
@@ -86,10 +86,9 @@ fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> Outcome {
             best_cost = now;
             best.clone_from(&q);
         }
-        let error = pose_error(&request.target, &tip);
-        let within = error.fixed_rows::<3>(0).norm() <= 0.9 * request.tolerances.position
-            && (request.goal == Goal::Position
-                || error.fixed_rows::<3>(3).norm() <= 0.9 * request.tolerances.orientation);
+        let off = task::residual(request.goal, &request.target, &tip);
+        let within = off.position <= 0.9 * request.tolerances.position
+            && off.orientation <= 0.9 * request.tolerances.orientation;
         let budget = request.max_iterations.saturating_mul(SWEEPS_PER_ITERATION);
         if within || iterations >= budget || since_best > PATIENCE {
             break;
@@ -115,7 +114,7 @@ fn descend(chain: &Chain, request: &IkRequest<'_>, start: &[f64]) -> Outcome {
             if joint.multiplier == 0.0 {
                 continue;
             }
-            let next = if count > 1 {
+            let next = if count > 1 || masked {
                 shared_joint(chain, request, &q, joint.dof, length)
             } else {
                 let axis = frame.axis.into_inner();
@@ -202,7 +201,7 @@ fn carried(
     }
 }
 
-/// A value that moves several joints has no closed minimum: one Gauss–Newton step along it,
+/// A value that moves several joints, or a goal of some task axes, has no closed minimum: one Gauss–Newton step along it,
 /// halved until the error shrinks.
 fn shared_joint(chain: &Chain, request: &IkRequest<'_>, q: &[f64], dof: usize, length: f64) -> f64 {
     let value = q.get(dof).copied().unwrap_or(0.0);
@@ -212,12 +211,16 @@ fn shared_joint(chain: &Chain, request: &IkRequest<'_>, q: &[f64], dof: usize, l
     };
     let mut matrix = Jacobian::zeros(chain.dof());
     jacobian_from_frames(chain, &frames, &tip, &mut matrix);
-    let error = pose_error(&request.target, &tip);
+    let mut error = pose_error(&request.target, &tip);
+    task::mask(
+        request.goal,
+        &request.target,
+        &tip,
+        &mut error,
+        Some(&mut matrix),
+    );
     let column = matrix.column(dof);
-    let weight = match request.goal {
-        Goal::Position => 0.0,
-        Goal::Pose => length * length,
-    };
+    let weight = length * length;
     let inner = |a: &dyn Fn(usize) -> f64| -> f64 {
         (0..3).map(|row| column[row] * a(row)).sum::<f64>()
             + weight * (3..6).map(|row| column[row] * a(row)).sum::<f64>()

@@ -7,18 +7,20 @@
 //! every joint brings the next point downstream nearest to where the backward pass left it.
 //! Links never change their lengths, sliding joints stretch along their axis within their
 //! limits, and the forward pass's joint values are the answer: nothing has to be turned back
-//! from points afterwards. Joints whose axes meet in a point act together as a ball joint,
-//! since each aims at the first point off its own axis.
+//! from points afterwards. Three hinges whose axes meet in a point act together as a ball joint
+//! with a cone of limits where that brings the limb nearer than one hinge after the other.
 //!
 //! Longer than other files because its tests look inside the passes.
 
 use nalgebra::{Isometry3, Point3, Unit, UnitQuaternion, Vector3};
 
+use super::ball_joint::BallJoint;
 use super::lm::{self, Budget};
 use super::one_joint::Sinusoid;
 use super::request::{Goal, IkError, IkRequest, IkSolution, IkSolver};
+use super::task;
 use super::verify::{self, Outcome};
-use crate::kinematics::{forward_kinematics, residual};
+use crate::kinematics::forward_kinematics;
 use crate::model::{Chain, ChainJoint, Motion};
 
 /// See the module's head; a Levenberg–Marquardt polish takes the last digits.
@@ -82,6 +84,7 @@ struct Passes<'a> {
     /// Frames of the links: the base's, then the one after each moving joint.
     frames: Vec<Isometry3<f64>>,
     reach: f64,
+    balls: Vec<BallJoint>,
 }
 
 impl<'a> Passes<'a> {
@@ -98,6 +101,7 @@ impl<'a> Passes<'a> {
             q: start.to_vec(),
             frames: Vec::with_capacity(chain.joints.len() + 1),
             reach,
+            balls: BallJoint::all(chain, reach),
         };
         passes.refresh();
         passes
@@ -123,15 +127,16 @@ impl<'a> Passes<'a> {
         let mut iterations = 0;
         let mut timed_out = false;
         let (centre, reach) = self.chain.reach();
-        if (self.request.target.translation.vector - centre).norm() >= reach {
+        let whole = match self.request.goal {
+            Goal::Pose | Goal::Position => true,
+            Goal::Axes(axes) => axes.position == [true; 3],
+        };
+        if whole && (self.request.target.translation.vector - centre).norm() >= reach {
             self.straighten(&centre);
         }
         while let Ok(tip) = forward_kinematics(self.chain, &self.q) {
-            let distance = residual(&self.request.target, &tip);
-            let error = match self.request.goal {
-                Goal::Position => distance.position / self.reach,
-                Goal::Pose => distance.position / self.reach + distance.orientation,
-            };
+            let distance = task::residual(self.request.goal, &self.request.target, &tip);
+            let error = distance.position / self.reach + distance.orientation;
             if error < 0.95 * milestone {
                 milestone = error;
                 since_milestone = 0;
@@ -192,10 +197,21 @@ impl<'a> Passes<'a> {
             .last()
             .copied()
             .unwrap_or_else(Isometry3::identity);
-        match self.request.goal {
-            Goal::Pose => self.request.target * self.chain.tip_offset.inverse(),
-            Goal::Position => {
-                let goal = self.request.target.translation.vector;
+        // Of several poses that would do, the one nearest to where the tip is.
+        let target = task::nearest_pose(
+            self.request.goal,
+            &self.request.target,
+            &(last * self.chain.tip_offset),
+        );
+        let turns = match self.request.goal {
+            Goal::Pose => false,
+            Goal::Position => true,
+            Goal::Axes(axes) => axes.rotation == [false; 3],
+        };
+        match turns {
+            false => target * self.chain.tip_offset.inverse(),
+            true => {
+                let goal = target.translation.vector;
                 let tip = (last * self.chain.tip_offset).translation.vector;
                 let old = last.translation.vector;
                 let turn = UnitQuaternion::rotation_between(&(old - tip), &(old - goal))
@@ -269,6 +285,8 @@ impl<'a> Passes<'a> {
         let mut q = self.q.clone();
         let mut decided = vec![false; q.len()];
         let mut frame = Isometry3::identity();
+        let mut entry = frame;
+        let mut current = [0.0; 3];
         let tip_goal = goals.last().map(|last| last * self.chain.tip_offset);
         for (index, joint) in self.chain.joints.iter().enumerate() {
             let Some(&goal) = goals.get(index + 1) else {
@@ -306,9 +324,63 @@ impl<'a> Passes<'a> {
             }
             frame = before * joint.motion(joint.value(&q));
             frame.rotation.renormalize_fast();
+            if let Some(ball) = self.balls.iter().find(|ball| ball.first == index) {
+                entry = before;
+                current = self.hinges(ball, &q);
+            }
+            if let Some(ball) = self.balls.iter().find(|ball| ball.first + 2 == index) {
+                if let Some(better) = self.swing(ball, &mut q, &entry, &current, &frame, &goal) {
+                    frame = better;
+                }
+            }
         }
         self.q = q;
         self.refresh();
+    }
+
+    fn hinges(&self, ball: &BallJoint, q: &[f64]) -> [f64; 3] {
+        [0, 1, 2].map(|step| {
+            let joint = self.chain.joints.get(ball.first + step);
+            joint.map_or(0.0, |joint| joint.value(q))
+        })
+    }
+
+    /// Three hinges at once, as a ball joint: where that brings the limb beyond them nearer to
+    /// its goal than hinge by hinge did (at `frame`), `q` takes its values. `entry` is the
+    /// frame of the first hinge. Returns the new frame.
+    fn swing(
+        &self,
+        ball: &BallJoint,
+        q: &mut [f64],
+        entry: &Isometry3<f64>,
+        current: &[f64; 3],
+        frame: &Isometry3<f64>,
+        goal: &Isometry3<f64>,
+    ) -> Option<Isometry3<f64>> {
+        let limb: Point3<f64> = ball.limb.into();
+        let cost = |frame: &Isometry3<f64>| {
+            let turn = frame.rotation.angle_to(&goal.rotation);
+            (frame * limb - goal * limb).norm_squared()
+                + ORIENTATION_WEIGHT * self.reach * self.reach * turn * turn
+        };
+        let local = entry.inverse() * goal;
+        let values = ball.aim(&(local * limb).coords, &local.rotation, current)?;
+        let joints = self.chain.joints.get(ball.first..ball.first + 3)?;
+        let mut other = *entry;
+        for (step, (joint, value)) in joints.iter().zip(values).enumerate() {
+            if step > 0 {
+                other *= joint.before;
+            }
+            other *= joint.motion(value);
+        }
+        other.rotation.renormalize_fast();
+        if cost(&other) >= cost(frame) {
+            return None;
+        }
+        for (joint, value) in joints.iter().zip(values) {
+            *q.get_mut(joint.dof)? = value;
+        }
+        Some(other)
     }
 
     /// What turning a rigid body about an axis should bring together: the first of its points
@@ -469,5 +541,65 @@ mod tests {
             arrived += u32::from(off <= POLISH_FROM * 1.8);
         }
         assert!(arrived >= 36, "{arrived} of 40");
+    }
+
+    /// A shoulder and a wrist of three hinges each, an elbow between them; uneven limits.
+    fn anthropomorphic() -> Chain {
+        let mut chain = planar(&[0.0, 0.0, 0.3, 0.3, 0.0, 0.0, 0.2], 1.0);
+        let axes = [
+            Vector3::z_axis(),
+            Vector3::y_axis(),
+            Vector3::x_axis(),
+            Vector3::z_axis(),
+            Vector3::x_axis(),
+            Vector3::y_axis(),
+            Vector3::z_axis(),
+        ];
+        let limits = [
+            (-1.2, 2.4),
+            (-1.8, 0.6),
+            (-1.5, 1.5),
+            (0.05, 2.4),
+            (-2.0, 2.0),
+            (-0.7, 1.3),
+            (-1.0, 1.6),
+        ];
+        for (joint, axis) in chain.joints.iter_mut().zip(axes) {
+            joint.axis = axis;
+        }
+        for (dof, (lower, upper)) in chain.dofs.iter_mut().zip(limits) {
+            (dof.lower, dof.upper) = (lower, upper);
+        }
+        chain
+    }
+
+    #[test]
+    fn ball_joints_keep_hinges_and_limits_and_bring_more_tips_home() {
+        let chain = anthropomorphic();
+        let mut random = Random(34);
+        let (mut with, mut without) = (0, 0);
+        for _ in 0..60 {
+            let target = forward_kinematics(&chain, &random.configuration(&chain)).unwrap();
+            let request = IkRequest::new(target);
+            let start = random.configuration(&chain);
+            let mut passes = Passes::new(&chain, &request, &start);
+            assert_eq!(passes.balls.len(), 2);
+            for _ in 0..4 {
+                let backward = passes.backward();
+                passes.forward(&backward);
+                check_joined(&chain, &passes.frames);
+                assert!(chain.within_limits(&passes.q));
+            }
+            let arrived = |end: &Outcome| {
+                let tip = forward_kinematics(&chain, &end.q).unwrap();
+                let off = crate::kinematics::residual(&target, &tip);
+                u32::from(off.position + off.orientation < 2.0 * POLISH_FROM)
+            };
+            with += arrived(&Passes::new(&chain, &request, &start).run());
+            let mut hinges = Passes::new(&chain, &request, &start);
+            hinges.balls.clear();
+            without += arrived(&hinges.run());
+        }
+        assert!(with > without, "{with} with ball joints, {without} without");
     }
 }

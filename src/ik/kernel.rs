@@ -11,8 +11,9 @@
 // Several small fixed arrays are walked in step; iterators would hide the formulas.
 #![allow(clippy::needless_range_loop)]
 
-use nalgebra::{Isometry3, UnitQuaternion, Vector3};
+use nalgebra::{Isometry3, Matrix3, Rotation3, UnitQuaternion, Vector3};
 
+use super::task::{self, TaskAxes};
 use crate::model::{Chain, Motion};
 
 /// A three-vector.
@@ -53,6 +54,11 @@ fn columns(rotation: &UnitQuaternion<f64>) -> Columns {
         [m[(0, 1)], m[(1, 1)], m[(2, 1)]],
         [m[(0, 2)], m[(1, 2)], m[(2, 2)]],
     ]
+}
+
+fn quaternion(rotation: &Columns) -> UnitQuaternion<f64> {
+    let matrix = Matrix3::from_fn(|row, column| rotation[column][row]);
+    UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(matrix))
 }
 
 /// The rotation vector of `target * currentᵀ`, of length at most π \[rad\].
@@ -119,6 +125,8 @@ pub(super) struct Kernel<const N: usize, const M: usize> {
     pub(super) upper: [f64; N],
     /// Metres that count like a radian.
     length: f64,
+    /// Task axes where not all `M` rows are asked for.
+    axes: Option<TaskAxes>,
 }
 
 /// Task error at a configuration, in the kernel's units (positions divided by its length).
@@ -182,7 +190,45 @@ impl<const N: usize, const M: usize> Kernel<N, M> {
             lower,
             upper,
             length,
+            axes: None,
         })
+    }
+
+    /// Asks for some of six rows.
+    pub(super) fn masked(mut self, axes: TaskAxes) -> Self {
+        self.axes = Some(axes);
+        self
+    }
+
+    /// Lays the mask on the error and its Jacobian; apart from the hot path of whole poses.
+    #[cold]
+    fn lay_mask(
+        &self,
+        axes: &TaskAxes,
+        rotation: &Columns,
+        vector: &mut [f64; M],
+        matrix: Option<&mut TaskJacobian<N, M>>,
+    ) {
+        let local = quaternion(&self.target_rotation).inverse();
+        let (angular, slope) =
+            task::rotation_part(axes.rotation(), &(local * quaternion(rotation)));
+        for row in 0..3 {
+            if !axes.position[row] {
+                vector[row] = 0.0;
+            }
+            vector[row + 3] = angular[row];
+        }
+        let Some(matrix) = matrix else { return };
+        let slope = slope * local.to_rotation_matrix().into_inner();
+        for column in matrix {
+            let turned = slope * Vector3::new(column[3], column[4], column[5]);
+            for row in 0..3 {
+                if !axes.position[row] {
+                    column[row] = 0.0;
+                }
+                column[row + 3] = turned[row];
+            }
+        }
     }
 
     /// The task error at `q`, and its Jacobian where asked for.
@@ -193,7 +239,7 @@ impl<const N: usize, const M: usize> Kernel<N, M> {
     ) -> TaskError<M> {
         let mut rotation: Columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let mut position = [0.0; 3];
-        let (matrix, frames) = match jacobian {
+        let (mut matrix, frames) = match jacobian {
             Some((matrix, frames)) => (Some(matrix), frames),
             None => (None, [].as_mut_slice()),
         };
@@ -229,7 +275,7 @@ impl<const N: usize, const M: usize> Kernel<N, M> {
             position[row] += step[row];
         }
         let scale = 1.0 / self.length;
-        if let Some(matrix) = matrix {
+        if let Some(matrix) = matrix.as_deref_mut() {
             *matrix = [[0.0; M]; N];
             for (joint, (axis, origin)) in self.joints.iter().zip(frames.iter()) {
                 let Some(column) = matrix.get_mut(joint.dof) else {
@@ -268,6 +314,15 @@ impl<const N: usize, const M: usize> Kernel<N, M> {
             let angular = rotation_error(&self.target_rotation, &rotation);
             vector[3..].copy_from_slice(&angular);
             orientation2 = dot(&angular, &angular);
+            if let Some(axes) = &self.axes {
+                self.lay_mask(axes, &rotation, &mut vector, matrix);
+                position2 = 0.0;
+                orientation2 = 0.0;
+                for row in 0..3 {
+                    position2 += (vector[row] * self.length) * (vector[row] * self.length);
+                    orientation2 += vector[row + 3] * vector[row + 3];
+                }
+            }
         }
         TaskError {
             vector,

@@ -280,6 +280,8 @@ fn boxed<const N: usize>(
     match request.goal {
         Goal::Pose => Kernel::<N, 6>::new(chain, &request.target, length).map(of),
         Goal::Position => Kernel::<N, 3>::new(chain, &request.target, length).map(of),
+        Goal::Axes(axes) => Kernel::<N, 6>::new(chain, &request.target, length)
+            .map(|kernel| of(kernel.masked(axes))),
     }
 }
 

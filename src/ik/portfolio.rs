@@ -106,16 +106,12 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(chain: &'a Chain, request: &'a IkRequest<'a>, seed: Vec<f64>, wanted: usize) -> Self {
-        let rows = match request.goal {
-            super::Goal::Pose => 6,
-            super::Goal::Position => 3,
-        };
         Search {
             chain,
             request,
             seed,
             wanted,
-            same: if chain.dof() > rows {
+            same: if chain.dof() > request.goal.rows() {
                 SAME_REDUNDANT
             } else {
                 SAME_ISOLATED

@@ -3,7 +3,8 @@
 use nalgebra::DVector;
 
 use super::pseudo_inverse::Decomposition;
-use super::request::{Goal, IkRequest, Posture};
+use super::request::{IkRequest, Posture};
+use super::task;
 use crate::kinematics::{jacobian_from_frames, joint_frames, pose_error, Jacobian};
 use crate::model::{Chain, DofKind};
 
@@ -112,10 +113,13 @@ pub(super) fn linearise(
     let mut matrix = Jacobian::zeros(chain.dof());
     jacobian_from_frames(chain, frames, &tip, &mut matrix);
     let mut error = pose_error(&request.target, &tip);
-    if request.goal == Goal::Position {
-        matrix.rows_mut(3, 3).fill(0.0);
-        error.fixed_rows_mut::<3>(3).fill(0.0);
-    }
+    task::mask(
+        request.goal,
+        &request.target,
+        &tip,
+        &mut error,
+        Some(&mut matrix),
+    );
     Some((matrix, error))
 }
 

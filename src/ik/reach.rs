@@ -6,6 +6,7 @@
 use nalgebra::Vector3;
 
 use super::request::{Attempt, Goal, IkError, IkRequest};
+use super::task::Rotation;
 use crate::kinematics::forward_kinematics;
 use crate::model::{Chain, Motion};
 
@@ -44,13 +45,26 @@ impl Proof {
 /// A proof that the target cannot be reached, where one is found.
 pub(super) fn proof(chain: &Chain, request: &IkRequest<'_>) -> Option<Proof> {
     let (centre, reach) = chain.reach();
-    let distance = (request.target.translation.vector - centre).norm();
+    let mut away = request.target.translation.vector - centre;
+    if let Goal::Axes(axes) = request.goal {
+        // What is free can be where the first joint is.
+        for (part, asked) in away.iter_mut().zip(axes.position) {
+            if !asked {
+                *part = 0.0;
+            }
+        }
+    }
+    let distance = away.norm();
     // The sum of lengths is rounded; a target on the rim must not be called unreachable.
     let slack = 1e-12 * (1.0 + reach);
     if distance - reach > request.tolerances.position + slack {
         return Some(Proof::Distance { distance, reach });
     }
     plane(chain, request)
+}
+
+fn angle(a: &Vector3<f64>, b: &Vector3<f64>) -> f64 {
+    a.cross(b).norm().atan2(a.dot(b))
 }
 
 /// The tip keeps its height along the common direction of all axes of rotation but for what
@@ -90,14 +104,40 @@ fn plane(chain: &Chain, request: &IkRequest<'_>) -> Option<Proof> {
     }
     let tip = forward_kinematics(chain, &zero).ok()?;
     let offset = (request.target.translation.vector - tip.translation.vector).dot(&normal);
-    let position = (offset - high).max(low - offset).max(0.0);
+    // Where a free axis leads out of the plane's height, the height proves nothing.
+    let counts = match request.goal {
+        Goal::Pose | Goal::Position => true,
+        Goal::Axes(axes) => {
+            let mut parts = normal.iter().zip(axes.position);
+            parts.all(|(part, asked)| asked || part.abs() <= PARALLEL)
+        }
+    };
+    let position = if counts {
+        (offset - high).max(low - offset).max(0.0)
+    } else {
+        0.0
+    };
     let orientation = match request.goal {
         Goal::Position => 0.0,
         Goal::Pose => {
             let mine = tip.rotation.inverse() * normal;
             let wanted = request.target.rotation.inverse() * normal;
-            mine.cross(&wanted).norm().atan2(mine.dot(&wanted))
+            angle(&mine, &wanted)
         }
+        Goal::Axes(axes) => match axes.rotation() {
+            Rotation::Full => {
+                let mine = tip.rotation.inverse() * normal;
+                let wanted = request.target.rotation.inverse() * normal;
+                angle(&mine, &wanted)
+            }
+            // The free axis keeps its angle to the normal.
+            Rotation::Swing(axis) => {
+                let mine = angle(&(tip.rotation * axis), &normal);
+                let wanted = angle(&(request.target.rotation * axis), &normal);
+                (mine - wanted).abs()
+            }
+            Rotation::Twist(_) | Rotation::Free => 0.0,
+        },
     };
     // Rounding of the description tilts the plane a little: by far less than this.
     let slack = 1e-8;

@@ -1,5 +1,6 @@
 //! What is asked of a solver, and what it answers.
 
+use super::task::TaskAxes;
 use crate::kinematics::Pose;
 use crate::model::Chain;
 
@@ -10,6 +11,30 @@ pub enum Goal {
     Pose,
     /// Position alone; the target's orientation is not looked at.
     Position,
+    /// Some axes of the pose, for arms with fewer joints than a pose has parts.
+    Axes(TaskAxes),
+}
+
+impl From<TaskAxes> for Goal {
+    /// The plainest goal that asks for these axes.
+    fn from(axes: TaskAxes) -> Goal {
+        match (axes.position, axes.rotation) {
+            ([true, true, true], [true, true, true]) => Goal::Pose,
+            ([true, true, true], [false, false, false]) => Goal::Position,
+            _ => Goal::Axes(axes),
+        }
+    }
+}
+
+impl Goal {
+    /// How many independent parts of the pose are asked for.
+    pub fn rows(&self) -> usize {
+        match self {
+            Goal::Pose => 6,
+            Goal::Position => 3,
+            Goal::Axes(axes) => axes.count(),
+        }
+    }
 }
 
 /// How far from the target an answer may be.
@@ -91,9 +116,11 @@ impl IkRequest<'_> {
 pub struct IkSolution {
     /// Joint values \[rad, m\], one a degree of freedom.
     pub q: Vec<f64>,
-    /// Distance of the tip from the target \[m\], by forward kinematics of `q`.
+    /// Distance of the tip from the target \[m\] along the axes asked for, by forward
+    /// kinematics of `q`.
     pub position_error: f64,
-    /// Angle to the target's orientation \[rad\]; 0 for [`Goal::Position`].
+    /// Angle to the target's orientation \[rad\] as far as the goal asks for it (see
+    /// [`TaskAxes`]); 0 for [`Goal::Position`].
     pub orientation_error: f64,
     /// Iterations that it took.
     pub iterations: u32,
@@ -110,6 +137,9 @@ pub enum InvalidRequest {
     /// NaN or infinity in the target.
     #[error("the target pose is not finite")]
     TargetNotFinite,
+    /// A goal of task axes that asks for none.
+    #[error("the goal asks for no task axis: name at least one")]
+    NoTaskAxes,
     /// A tolerance that is not a positive finite number.
     #[error("the {what} tolerance {value} is not a positive number")]
     Tolerance {

@@ -32,11 +32,14 @@ fn bounds(dof: &Dof, seed: f64) -> (f64, f64) {
 /// The `number`-th restart, from 1: inside the limits, within half a turn of the seed where
 /// there are none. The same for the same chain and seed, always.
 pub(super) fn configuration(chain: &Chain, seed: &[f64], number: u32) -> Vec<f64> {
-    chain
-        .dofs
-        .iter()
+    of_dofs(&chain.dofs, seed, number)
+}
+
+/// The same for degrees of freedom that are no single chain's.
+pub(super) fn of_dofs(dofs: &[Dof], seed: &[f64], number: u32) -> Vec<f64> {
+    dofs.iter()
         .zip(seed)
-        .zip(fractions(number, chain.dof()))
+        .zip(fractions(number, dofs.len()))
         .map(|((dof, &start), fraction)| {
             let (low, high) = bounds(dof, start);
             dof.clamp(low + fraction * (high - low))

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use super::posture;
 use super::reach;
 use super::request::{Attempt, Goal, IkError, IkRequest, IkSolution, InvalidRequest};
+use super::task::residual;
 use super::winding;
-use crate::kinematics::{forward_kinematics, residual};
+use crate::kinematics::forward_kinematics;
 use crate::model::Chain;
 
 /// Where a solver ended.
@@ -46,6 +47,9 @@ pub(super) fn prepare<'a>(
         && (request.goal == Goal::Position || target.rotation.coords.iter().all(|v| v.is_finite()));
     if !finite {
         return Err(InvalidRequest::TargetNotFinite.into());
+    }
+    if request.goal.rows() == 0 {
+        return Err(InvalidRequest::NoTaskAxes.into());
     }
     for (what, value) in [
         ("position", request.tolerances.position),
@@ -154,11 +158,11 @@ pub(super) fn judge(
     solver: &'static str,
 ) -> (Attempt, Verdict) {
     // A `q` of another length cannot come from a solver; it would be judged infinitely far off.
-    let distance = forward_kinematics(chain, &q).map(|tip| residual(&request.target, &tip));
-    let (position_error, orientation_error) = match (distance, request.goal) {
-        (Ok(distance), Goal::Pose) => (distance.position, distance.orientation),
-        (Ok(distance), Goal::Position) => (distance.position, 0.0),
-        (Err(_), _) => (f64::INFINITY, f64::INFINITY),
+    let distance =
+        forward_kinematics(chain, &q).map(|tip| residual(request.goal, &request.target, &tip));
+    let (position_error, orientation_error) = match distance {
+        Ok(distance) => (distance.position, distance.orientation),
+        Err(_) => (f64::INFINITY, f64::INFINITY),
     };
     // NaN residuals compare false.
     let inside = chain.within_limits(&q)

@@ -1,11 +1,15 @@
 //! Full turns: which of the values that mean the same pose is nearest to the seed.
 
-use crate::model::{Chain, Motion};
+use crate::model::{Chain, ChainJoint, Motion};
 
 /// By how much the degree of freedom `dof` may change without any joint's pose changing
 /// \[rad\]; `None` if something slides with it or its followers do not fit together.
 pub(super) fn period(chain: &Chain, dof: usize) -> Option<f64> {
-    let mut driven = chain.joints.iter().filter(|joint| joint.dof == dof);
+    period_of(chain.joints.iter().filter(|joint| joint.dof == dof))
+}
+
+/// The same for the joints that one degree of freedom drives.
+pub(super) fn period_of<'a>(mut driven: impl Iterator<Item = &'a ChainJoint>) -> Option<f64> {
     let first = driven.next()?;
     if first.motion == Motion::Translation || first.multiplier == 0.0 {
         return None;

@@ -306,6 +306,15 @@ pub enum ChainError {
         /// The tip.
         tip: String,
     },
+    /// A tree without tips.
+    #[error("a tree of chains needs at least one tip link")]
+    NoTips,
+    /// A tip twice in one tree.
+    #[error("tip link \"{tip}\" is named twice")]
+    TipTwice {
+        /// The tip.
+        tip: String,
+    },
     /// Nothing moves between base and tip.
     #[error("no joint between \"{base}\" and \"{tip}\" moves")]
     NoMovingJoint {

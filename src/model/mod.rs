@@ -1,5 +1,5 @@
 //! URDF to immutable data: the link tree ([`RobotModel`]) and flat base-to-tip
-//! arrays ([`Chain`]).
+//! arrays ([`Chain`]); several of these joined ([`TreeChain`]).
 //!
 //! The only room that names `urdf_rs` or `k`.
 
@@ -12,6 +12,7 @@ mod numbers;
 mod oracle;
 mod read;
 mod robot;
+mod tree;
 mod xml;
 
 pub use chain::{Chain, ChainJoint, ChainLink, Dof, DofKind, Motion};
@@ -19,3 +20,4 @@ pub use error::{ChainError, ModelError, ModelWarning};
 pub use hint::did_you_mean;
 pub use oracle::{forward_kinematics_by_k, OracleError};
 pub use robot::{Geometry, Joint, JointKind, JointLimits, Link, LinkShape, Mimic, RobotModel};
+pub use tree::{TreeChain, TreeJoint, TreeTip};

@@ -15,10 +15,10 @@ mod geometry;
 mod plan;
 mod planar;
 mod six;
-mod subproblems;
+pub(super) mod subproblems;
 mod walk;
 
-use super::request::{Attempt, IkError, IkRequest, IkSolution, IkSolver};
+use super::request::{Attempt, Goal, IkError, IkRequest, IkSolution, IkSolver};
 use super::verify::{self, Verdict};
 use super::winding;
 use crate::model::Chain;
@@ -49,9 +49,10 @@ impl ClosedForm {
             unsupported("its axes fit none of the closed forms (see `arm-planner info`)")
         })?;
         if !plan.treats(request.goal) {
-            return Err(unsupported(
-                "it has more joints than a position goal asks for",
-            ));
+            return Err(unsupported(match request.goal {
+                Goal::Axes(_) => "closed forms treat whole poses, not single task axes",
+                Goal::Pose | Goal::Position => "it has more joints than a position goal asks for",
+            }));
         }
         let mut polish = Polish::new(chain, request);
         let mut found: Vec<IkSolution> = Vec::new();

@@ -57,7 +57,9 @@ impl Plan {
     /// Whether the branches are all answers there are (else they are samples of continua).
     pub(in crate::ik) fn complete(&self, goal: Goal) -> bool {
         match self {
-            Plan::Planar(planar) => planar.joints() == 2 || goal == Goal::Pose,
+            Plan::Planar(planar) => {
+                goal == Goal::Pose || planar.joints() == 2 && goal == Goal::Position
+            }
             Plan::Five(_) | Plan::Six(_) => goal == Goal::Pose,
             Plan::Seven { .. } => false,
         }
@@ -65,7 +67,11 @@ impl Plan {
 
     /// Whether the goal can be treated.
     pub(in crate::ik) fn treats(&self, goal: Goal) -> bool {
-        goal == Goal::Pose || matches!(self, Plan::Planar(_))
+        match goal {
+            Goal::Pose => true,
+            Goal::Position => matches!(self, Plan::Planar(_)),
+            Goal::Axes(_) => false,
+        }
     }
 }
 

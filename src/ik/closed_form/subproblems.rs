@@ -47,7 +47,11 @@ pub(super) fn turn(axis: &Vector3<f64>, angle: f64, vector: &Vector3<f64>) -> Ve
 }
 
 /// The turn about `axis` that brings `from` nearest to `to`; `None` if either is on the axis.
-pub(super) fn align(axis: &Vector3<f64>, from: &Vector3<f64>, to: &Vector3<f64>) -> Option<f64> {
+pub(in crate::ik) fn align(
+    axis: &Vector3<f64>,
+    from: &Vector3<f64>,
+    to: &Vector3<f64>,
+) -> Option<f64> {
     let sine = axis.dot(&from.cross(to));
     let cosine = from.dot(to) - axis.dot(from) * axis.dot(to);
     (sine.hypot(cosine) > ON_AXIS).then(|| sine.atan2(cosine))
@@ -112,7 +116,7 @@ pub(super) fn reach_distance(
 
 /// The pairs (turn of `p` about `k`, turn of `r` about `s`) that bring the two points together;
 /// `None` in a pair where it makes no difference.
-pub(super) fn meet(
+pub(in crate::ik) fn meet(
     k: &Vector3<f64>,
     p: &Vector3<f64>,
     s: &Vector3<f64>,
