@@ -243,7 +243,12 @@ fn report(
     } else if error.is_none() {
         print!("{}", answers(chain, &solutions));
         let (plural, count) = (if solutions.len() == 1 { "" } else { "s" }, solutions.len());
-        println!("{count} answer{plural} in {time_us:.0} us");
+        let more = if options.all && count == ALL {
+            " (there may be more)"
+        } else {
+            ""
+        };
+        println!("{count} answer{plural} in {time_us:.0} us{more}");
     } else if let Some(nearest) = nearest {
         println!("no answer; nearest configuration found:");
         print!("{}", answers(chain, std::slice::from_ref(nearest)));
@@ -262,8 +267,32 @@ fn report(
     }
 }
 
-/// One column an answer, one row a joint.
+/// More answers than this stand below each other.
+const SIDE_BY_SIDE: usize = 6;
+
+/// One row an answer.
+fn many_answers(chain: &Chain, solutions: &[IkSolution]) -> String {
+    let mut header = vec!["#"];
+    header.extend(chain.dofs.iter().map(|dof| dof.name.as_str()));
+    header.extend(["error [m]", "error [rad]"]);
+    let rows: Vec<Vec<String>> = (1..)
+        .zip(solutions)
+        .map(|(number, solution): (usize, &IkSolution)| {
+            let mut row = vec![number.to_string()];
+            row.extend(solution.q.iter().map(|value| format!("{value:.6}")));
+            row.push(format!("{:.1e}", solution.position_error));
+            row.push(format!("{:.1e}", solution.orientation_error));
+            row
+        })
+        .collect();
+    table::render(&header, &rows)
+}
+
+/// One column an answer, one row a joint; many answers as [`many_answers`].
 fn answers(chain: &Chain, solutions: &[IkSolution]) -> String {
+    if solutions.len() > SIDE_BY_SIDE {
+        return many_answers(chain, solutions);
+    }
     let numbers: Vec<String> = (1..=solutions.len())
         .map(|number| format!("#{number}"))
         .collect();
