@@ -64,6 +64,13 @@ struct State {
     last: Option<(Duration, Trajectory)>,
 }
 
+/// What a trajectory is checked against.
+struct Terms {
+    bounds: BTreeMap<String, JointBounds>,
+    whereabouts: Whereabouts,
+    policy: GatePolicy,
+}
+
 /// Who moves.
 #[derive(Debug, Default)]
 pub struct Mover(Mutex<State>);
@@ -159,9 +166,11 @@ impl Mover {
             shared,
             &view,
             trajectory,
-            bounds,
-            whereabouts,
-            &policy,
+            Terms {
+                bounds,
+                whereabouts,
+                policy,
+            },
             Some(cancel),
         )
     }
@@ -233,9 +242,11 @@ impl Mover {
             shared,
             &view,
             &stop.trajectory,
-            bounds,
-            whereabouts,
-            &policy,
+            Terms {
+                bounds,
+                whereabouts,
+                policy,
+            },
             cancel,
         )?;
         sent.notes.extend(note);
@@ -279,12 +290,15 @@ impl Mover {
         shared: &Shared,
         view: &View,
         trajectory: &Trajectory,
-        mut bounds: BTreeMap<String, JointBounds>,
-        whereabouts: Whereabouts,
-        policy: &GatePolicy,
+        terms: Terms,
         cancel: Option<&Cancel>,
     ) -> Result<Execution, Failure> {
         let mut outgoing = OutgoingTrajectory::from(trajectory);
+        let Terms {
+            mut bounds,
+            whereabouts,
+            policy,
+        } = terms;
         let mut measured = whereabouts.measured;
         let max_age = whereabouts.max_age;
         hold_the_others(view, max_age, &mut outgoing, &mut bounds, &mut measured)?;
@@ -293,7 +307,7 @@ impl Mover {
             bounds: &bounds,
             measured: &measured,
             now_ns: nanoseconds_of(&view.stamp),
-            policy,
+            policy: &policy,
             collision: None,
         };
         let checked = check(outgoing, &context)?;
