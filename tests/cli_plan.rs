@@ -134,6 +134,7 @@ fn bad_input_is_2_and_says_what() {
         (vec!["--goal", goal, "--scene", crossing], "crosses itself"),
         (vec!["--goal", goal, "--tip", "tol0"], "did you mean"),
         (vec!["--goal", goal, "--contact", "maybe"], "contact"),
+        (vec!["--goal", "1e9,0,0.3"], "1e7"),
     ] {
         let output = plan(&arguments);
         assert_eq!(

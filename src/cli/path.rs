@@ -101,9 +101,10 @@ impl Path {
             write_text(svg, &picture.to_svg())?;
         }
         self.print(roadmap.as_ref(), &ends, &answer);
-        answer
-            .map(|_| ())
-            .map_err(|error| CliError::NoSolution(error.to_string()))
+        answer.map(|_| ()).map_err(|error| match error {
+            RouteError::InvalidPoint { .. } => CliError::BadInput(error.to_string()),
+            _ => CliError::NoSolution(error.to_string()),
+        })
     }
 
     fn print(

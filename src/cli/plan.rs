@@ -245,6 +245,7 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
 fn sort(error: PlanError) -> CliError {
     match error.kind() {
         PlanErrorKind::InvalidRequest
+        | PlanErrorKind::StartOutsideLimits
         | PlanErrorKind::UnknownRoadmap
         | PlanErrorKind::UnknownSolver => CliError::BadInput(error.to_string()),
         _ => CliError::NoSolution(error.to_string()),

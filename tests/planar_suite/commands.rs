@@ -154,7 +154,7 @@ fn exit_codes_and_messages() {
         1,
         "inside obstacle '0'",
     );
-    case(&["path", "--scene", &scene, "--start", "1e9,0"], 1, "1e7");
+    case(&["path", "--scene", &scene, "--start", "1e9,0"], 2, "1e7");
     case(&["path", "--scene", &scene, "--start", "1,x"], 2, "'1,x'");
     case(
         &["path", "--scene", &scene, "--roadmap", "maze"],
