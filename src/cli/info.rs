@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::arm::read_model;
 use super::table;
 use super::CliError;
-use crate::model::{JointKind, RobotModel};
+use crate::model::RobotModel;
 
 /// Links, joints, limits, chains and warnings of a robot description.
 #[derive(Debug, clap::Args)]
@@ -81,17 +81,6 @@ pub(super) fn run(options: &Info) -> Result<(), CliError> {
     Ok(())
 }
 
-fn kind(kind: JointKind) -> &'static str {
-    match kind {
-        JointKind::Fixed => "fixed",
-        JointKind::Revolute => "revolute",
-        JointKind::Continuous => "continuous",
-        JointKind::Prismatic => "prismatic",
-        JointKind::Floating => "floating",
-        JointKind::Planar => "planar",
-    }
-}
-
 fn output(model: &RobotModel, base: &str) -> Output {
     let link_name = |index: usize| model.links.get(index).map_or("", |link| link.name.as_str());
     let root = link_name(model.root).to_owned();
@@ -101,7 +90,7 @@ fn output(model: &RobotModel, base: &str) -> Output {
         .iter()
         .map(|joint| JointRow {
             name: joint.name.clone(),
-            kind: kind(joint.kind).to_owned(),
+            kind: joint.kind.name().to_owned(),
             parent: link_name(joint.parent).to_owned(),
             child: link_name(joint.child).to_owned(),
             lower: Some(joint.limits.lower).filter(|value| value.is_finite()),

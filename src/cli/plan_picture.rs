@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use nalgebra::Point2;
 
 use super::chart::{Chart, Series, COLOURS};
+use super::svg::escape;
 use crate::kinematics::forward_kinematics;
 use crate::model::Chain;
 use crate::motion::{Plan, PlanSettings};
@@ -54,13 +55,6 @@ impl View {
             .collect::<Vec<_>>()
             .join(" ")
     }
-}
-
-/// Text that may stand in SVG.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 /// Draws plan view and curves.

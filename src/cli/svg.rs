@@ -429,7 +429,8 @@ fn round_step(step: f64) -> f64 {
     factor * power
 }
 
-fn escape(text: &str) -> String {
+/// Text that may stand in SVG, in attributes too.
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::posture;
 use super::reach;
-use super::request::{Attempt, Goal, IkError, IkRequest, IkSolution, InvalidRequest};
+use super::request::{Attempt, Goal, IkError, IkRequest, IkSolution, InvalidRequest, Tolerances};
 use super::task::residual;
 use super::winding;
 use crate::kinematics::forward_kinematics;
@@ -51,29 +51,11 @@ pub(super) fn prepare<'a>(
     if request.goal.rows() == 0 {
         return Err(InvalidRequest::NoTaskAxes.into());
     }
-    for (what, value) in [
-        ("position", request.tolerances.position),
-        ("orientation", request.tolerances.orientation),
-    ] {
-        if !(value.is_finite() && value > 0.0) {
-            return Err(InvalidRequest::Tolerance { what, value }.into());
-        }
-    }
-    // An infinite step means no clamp.
-    if request.max_step.is_nan() || request.max_step <= 0.0 {
-        return Err(InvalidRequest::NotPositive {
-            what: "max_step",
-            value: request.max_step,
-        }
-        .into());
-    }
-    if request.max_iterations == 0 {
-        return Err(InvalidRequest::NotPositive {
-            what: "max_iterations",
-            value: 0.0,
-        }
-        .into());
-    }
+    check_budget(
+        &request.tolerances,
+        request.max_step,
+        request.max_iterations,
+    )?;
     if request.max_solutions == 0 {
         return Err(InvalidRequest::NotPositive {
             what: "max_solutions",
@@ -122,6 +104,36 @@ pub(super) fn narrowed(chain: &Chain, centre: &[f64], moves: &[f64]) -> Chain {
         dof.upper = dof.upper.min(value + most);
     }
     narrow
+}
+
+/// What requests for chains and for trees have in common: tolerances, step and iterations.
+pub(super) fn check_budget(
+    tolerances: &Tolerances,
+    max_step: f64,
+    max_iterations: u32,
+) -> Result<(), InvalidRequest> {
+    for (what, value) in [
+        ("position", tolerances.position),
+        ("orientation", tolerances.orientation),
+    ] {
+        if !(value.is_finite() && value > 0.0) {
+            return Err(InvalidRequest::Tolerance { what, value });
+        }
+    }
+    // An infinite step means no clamp.
+    if max_step.is_nan() || max_step <= 0.0 {
+        return Err(InvalidRequest::NotPositive {
+            what: "max_step",
+            value: max_step,
+        });
+    }
+    if max_iterations == 0 {
+        return Err(InvalidRequest::NotPositive {
+            what: "max_iterations",
+            value: 0.0,
+        });
+    }
+    Ok(())
 }
 
 fn check_size(chain: &Chain, what: &'static str, values: &[f64]) -> Result<(), IkError> {

@@ -9,4 +9,4 @@ mod pose;
 
 pub use forward::{forward_kinematics, joint_frames, link_poses, JointFrame, WrongSize};
 pub use jacobian::{jacobian, jacobian_from_frames, manipulability, Jacobian};
-pub use pose::{pose_error, residual, twist, validated_pose, Pose, PoseError, Residual};
+pub use pose::{pose_error, residual, validated_pose, Pose, PoseError, Residual};

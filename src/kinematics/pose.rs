@@ -55,11 +55,6 @@ pub fn pose_error(target: &Pose, current: &Pose) -> Vector6<f64> {
     )
 }
 
-/// The twist (linear, angular; base frame) that turns `from` into `to` in unit time.
-pub fn twist(from: &Pose, to: &Pose) -> Vector6<f64> {
-    pose_error(to, from)
-}
-
 /// Distances between two poses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residual {

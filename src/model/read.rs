@@ -253,17 +253,6 @@ fn connect(links: &mut [Link], joints: &[Joint]) -> Result<usize, ModelError> {
     }
 }
 
-fn kind_name(kind: JointKind) -> &'static str {
-    match kind {
-        JointKind::Fixed => "fixed",
-        JointKind::Revolute => "revolute",
-        JointKind::Continuous => "continuous",
-        JointKind::Prismatic => "prismatic",
-        JointKind::Floating => "floating",
-        JointKind::Planar => "planar",
-    }
-}
-
 /// Follows followers of followers down to a free joint.
 fn resolve_mimics(
     sources: &[urdf_rs::Joint],
@@ -288,7 +277,7 @@ fn resolve_mimics(
         if !movable(joints[follower].kind) {
             warnings.push(ModelWarning::ImmovableFollower {
                 joint: source.name.clone(),
-                kind: kind_name(joints[follower].kind),
+                kind: joints[follower].kind.name(),
             });
             continue;
         }
@@ -308,7 +297,7 @@ fn resolve_mimics(
                 return Err(ModelError::MimicOfImmovable {
                     joint: sources[current].name.clone(),
                     driver: mimic.joint.clone(),
-                    kind: kind_name(joints[driver].kind),
+                    kind: joints[driver].kind.name(),
                 });
             }
             offset += multiplier * mimic.offset.unwrap_or(0.0);

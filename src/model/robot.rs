@@ -21,6 +21,20 @@ pub enum JointKind {
     Planar,
 }
 
+impl JointKind {
+    /// The word that URDF has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            JointKind::Fixed => "fixed",
+            JointKind::Revolute => "revolute",
+            JointKind::Continuous => "continuous",
+            JointKind::Prismatic => "prismatic",
+            JointKind::Floating => "floating",
+            JointKind::Planar => "planar",
+        }
+    }
+}
+
 /// What a joint may do, in SI units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JointLimits {

@@ -87,7 +87,6 @@ impl PlanError {
                 ..
             } => PlanErrorKind::TimedOut,
             PathError::PathBroken { .. } => PlanErrorKind::PathBroken,
-            PathError::GaveUp { .. } => PlanErrorKind::TimedOut,
         }
     }
 

@@ -92,6 +92,15 @@ pub struct ChainState {
 }
 
 impl ChainState {
+    /// The joints' speeds \[rad/s, m/s\]; what is not above `noise` counts as none.
+    pub fn speeds(&self, noise: f64) -> Vec<f64> {
+        let above = |speed: &f64| speed.abs() > noise;
+        let speeds = self.readings.iter().map(JointReading::speed);
+        speeds
+            .map(|speed| speed.filter(above).unwrap_or(0.0))
+            .collect()
+    }
+
     /// The joint values \[rad, m\].
     pub fn q(&self) -> Vec<f64> {
         self.readings

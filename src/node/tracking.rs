@@ -171,16 +171,7 @@ fn track(
         .filter(|from| from.len() == chain.dof())
         .unwrap_or_else(|| q.clone());
     let goal = joint_goal(&view, target, &seed, cancel)?;
-    let speeds: Vec<f64> = state
-        .readings
-        .iter()
-        .map(|reading| {
-            reading
-                .speed()
-                .filter(|speed| speed.abs() > REST_SPEED)
-                .unwrap_or(0.0)
-        })
-        .collect();
+    let speeds = state.speeds(REST_SPEED);
     let there = goal
         .iter()
         .zip(&q)

@@ -28,15 +28,9 @@ impl Whereabouts {
     /// Joints are missing, or their states are too old.
     pub fn seen(view: &View) -> Result<Whereabouts, Failure> {
         let state = view.state(&view.robot.chain)?;
-        let speeds = state.readings.iter().map(|reading| {
-            reading
-                .speed()
-                .filter(|speed| speed.abs() > REST_SPEED)
-                .unwrap_or(0.0)
-        });
         Ok(Whereabouts {
             q: state.q(),
-            speeds: speeds.collect(),
+            speeds: state.speeds(REST_SPEED),
             measured: measured(view)?,
             max_age: view.parameters.joint_state_max_age,
             note: None,

@@ -152,12 +152,6 @@ pub enum PathError {
         /// The part before.
         partial: Box<Partial>,
     },
-    /// Time is up, or the caller has gone.
-    #[error("time was up while {stage}")]
-    GaveUp {
-        /// What was being done.
-        stage: &'static str,
-    },
 }
 
 impl PathError {

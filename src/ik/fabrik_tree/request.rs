@@ -1,6 +1,7 @@
 //! What is asked of the tree solver, and what it answers.
 
 use super::super::request::{Goal, InvalidRequest, Tolerances};
+use super::super::verify::check_budget;
 use crate::kinematics::Pose;
 use crate::model::TreeChain;
 
@@ -197,27 +198,10 @@ pub(super) fn check(
             reason,
         });
     }
-    for (what, value) in [
-        ("position", request.tolerances.position),
-        ("orientation", request.tolerances.orientation),
-    ] {
-        if !(value.is_finite() && value > 0.0) {
-            return Err(InvalidRequest::Tolerance { what, value }.into());
-        }
-    }
-    if request.max_step.is_nan() || request.max_step <= 0.0 {
-        return Err(InvalidRequest::NotPositive {
-            what: "max_step",
-            value: request.max_step,
-        }
-        .into());
-    }
-    if request.max_iterations == 0 {
-        return Err(InvalidRequest::NotPositive {
-            what: "max_iterations",
-            value: 0.0,
-        }
-        .into());
-    }
+    check_budget(
+        &request.tolerances,
+        request.max_step,
+        request.max_iterations,
+    )?;
     Ok(())
 }
