@@ -13,7 +13,7 @@ use super::svg::{Mark, Picture, Style};
 use super::CliError;
 use crate::planar::polygon::ring_edges;
 use crate::planar::{PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, shorten, Roadmap, Route, RouteError};
+use crate::roadmap::{build_roadmap_with, shorten, BuildOptions, Roadmap, Route, RouteError};
 
 /// Finds the shortest path of a point among the obstacles of a scene.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Path {
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// Road map; an unknown name lists the choices.
-    #[arg(long, default_value = "visibility_graph")]
+    #[arg(long, default_value = "auto")]
     roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
@@ -83,14 +83,16 @@ impl Path {
         };
         let world = PlanarWorld::build(scene.obstacles, scene.boundary, &options)
             .map_err(|error| bad(error.to_string()))?;
-        let roadmap = build_roadmap(&self.roadmap, Arc::new(world))
+        // One question; but a graph can be seen in a picture, and none cannot.
+        let options = BuildOptions {
+            queries: if self.svg.is_some() { usize::MAX } else { 1 },
+            ..BuildOptions::default()
+        };
+        let roadmap = build_roadmap_with(&self.roadmap, Arc::new(world), &options)
             .map_err(|error| bad(error.to_string()))?;
-        let ends = [start, goal].map(|p| {
-            let free = self
-                .nearest_free
-                .then(|| roadmap.world().nearest_free_point(&p))
-                .flatten();
-            free.unwrap_or(p)
+        let ends = [start, goal].map(|p| match self.nearest_free {
+            true => roadmap.world().nearest_free_point(&p).unwrap_or(p),
+            false => p,
         });
         let mut answer = roadmap.shortest_path(&ends[0], &ends[1]);
         if let (true, Ok(route)) = (self.shorten, &mut answer) {
@@ -100,7 +102,8 @@ impl Path {
             let picture = draw(roadmap.as_ref(), &[start, goal], &answer);
             write_text(svg, &picture.to_svg())?;
         }
-        self.print(roadmap.as_ref(), &ends, &answer);
+        let shortest = shortest_length(roadmap.as_ref(), &ends);
+        self.print(roadmap.as_ref(), &ends, &answer, shortest);
         answer.map(|_| ()).map_err(|error| match error {
             RouteError::InvalidPoint { .. } => CliError::BadInput(error.to_string()),
             _ => CliError::NoSolution(error.to_string()),
@@ -112,6 +115,7 @@ impl Path {
         roadmap: &dyn Roadmap,
         ends: &[Point2<f64>; 2],
         answer: &Result<Route, RouteError>,
+        shortest: Option<f64>,
     ) {
         let pair = |p: &Point2<f64>| [p.x, p.y];
         let world = roadmap.world();
@@ -122,6 +126,7 @@ impl Path {
                     let result = json!({
                         "ok": true,
                         "length": route.length,
+                        "shortest_length": shortest.unwrap_or(route.length),
                         "path": route.points.iter().map(pair).collect::<Vec<_>>(),
                         "obstacles": route.obstacles,
                         "min_clearance": clearance.as_ref().map(|c| c.distance),
@@ -137,6 +142,10 @@ impl Path {
                     return;
                 }
                 println!("length         {:.9} m", route.length);
+                if let Some(shortest) = shortest {
+                    let more = (route.length / shortest - 1.0) * 100.0;
+                    println!("shortest       {shortest:.9} m (this path is {more:.1} % longer)");
+                }
                 if let Some(clearance) = clearance {
                     println!(
                         "min clearance  {:.9} m ('{}')",
@@ -171,6 +180,16 @@ impl Path {
     }
 }
 
+/// Length of the shortest path, for road maps that may give a longer one.
+pub(super) fn shortest_length(roadmap: &dyn Roadmap, ends: &[Point2<f64>; 2]) -> Option<f64> {
+    if roadmap.is_optimal() {
+        return None;
+    }
+    let exact = build_roadmap_with("lazy", roadmap.world().clone(), &BuildOptions::default());
+    let route = exact.ok()?.shortest_path(&ends[0], &ends[1]).ok()?;
+    Some(route.length).filter(|length| *length > 0.0)
+}
+
 const OBSTACLE: Style = Style::filled("#b9c2cc", "#5d6b7a", 1.2);
 const INFLATED: Style = Style::filled("#f6dfc0", "#d98a1f", 1.2);
 const WALL: Style = Style::line("#5d6b7a", 2.5);
@@ -194,7 +213,7 @@ pub fn draw(
 ) -> Picture {
     let world = roadmap.world();
     let title = match answer {
-        Ok(route) if roadmap.cells().is_empty() => format!("Shortest path: {:.4} m", route.length),
+        Ok(route) if roadmap.is_optimal() => format!("Shortest path: {:.4} m", route.length),
         Ok(route) => format!("Path by {}: {:.4} m", roadmap.name(), route.length),
         Err(_) => "No path".to_owned(),
     };
