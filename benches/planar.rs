@@ -20,7 +20,9 @@ mod planar_support;
 
 use planar_support::{comb, convex, lattice, non_convex, Random, Ring};
 
-const KINDS: [(&str, fn(usize) -> Vec<Ring>); 4] = [
+type Make = fn(usize) -> Vec<Ring>;
+
+const KINDS: [(&str, Make); 4] = [
     ("convex", |n| convex(n, 1)),
     ("non-convex", |n| non_convex(n, 2)),
     ("lattice", lattice),
@@ -138,7 +140,7 @@ fn row(scene: &Scene, roadmap: &str) -> Row {
     }
 }
 
-fn table(kind: &str, make: fn(usize) -> Vec<Ring>, sizes: &[(&str, &[usize])]) {
+fn table(kind: &str, make: Make, sizes: &[(&str, &[usize])]) {
     println!(
         "\n{kind}\n{:<17} {:>7} {:>11} {:>13} {:>11} {:>9}",
         "road map", "n", "build [ms]", "median [µs]", "p99 [µs]", "edges"

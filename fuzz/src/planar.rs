@@ -205,7 +205,7 @@ impl Numbers<'_> {
 
     fn ring(&mut self) -> Vec<P> {
         let count = self.byte();
-        if count % 3 == 0 {
+        if count.is_multiple_of(3) {
             let (low, size) = (self.point(), self.byte());
             let (w, h) = (f64::from(1 + size % 5), f64::from(1 + size / 5 % 5));
             let unit = if self.kind == 4 { 1e-3 } else { 1.0 };

@@ -509,15 +509,18 @@ impl Roadmap for TrapezoidalRoadmap {
 
 /// Pulls a route taut: leaves out points as long as the straight move past them is free.
 /// The result is not longer, keeps both ends, and turns at fewer points.
+///
+/// From each point that is kept it looks ahead until the view ends, and begins again until
+/// nothing can be left out: to look from every point at all others would take hours for a
+/// route of thousands of points.
 pub fn shorten(world: &PlanarWorld, route: &Route) -> Route {
-    let mut keep: Vec<usize> = Vec::new();
-    let mut at = 0;
-    while let Some(p) = route.points.get(at) {
-        keep.push(at);
-        let farthest = (at + 2..route.points.len())
-            .rev()
-            .find(|k| world.segment_is_free(p, &route.points[*k]));
-        at = farthest.unwrap_or(at + 1);
+    let mut keep: Vec<usize> = (0..route.points.len()).collect();
+    for _ in 0..MOST_PASSES {
+        let before = keep.len();
+        keep = taut_pass(world, &route.points, &keep);
+        if keep.len() == before {
+            break;
+        }
     }
     let points: Vec<Point2<f64>> = keep
         .iter()
@@ -535,6 +538,36 @@ pub fn shorten(world: &PlanarWorld, route: &Route) -> Route {
         length,
         expanded: route.expanded,
     }
+}
+
+/// A few are enough for all but routes that wind around nothing.
+const MOST_PASSES: usize = 5;
+
+/// How many points beyond the first that is hidden are looked at.
+const LOOK_AHEAD: usize = 8;
+
+/// One walk along the points of a route with these numbers; those that it keeps.
+fn taut_pass(world: &PlanarWorld, points: &[Point2<f64>], kept: &[usize]) -> Vec<usize> {
+    let mut keep = Vec::new();
+    let mut at = 0;
+    while let Some(k) = kept.get(at) {
+        keep.push(*k);
+        let (mut next, mut hidden) = (at + 1, 0);
+        for (ahead, j) in kept.iter().enumerate().skip(at + 2) {
+            let ends = (points.get(*k), points.get(*j));
+            if matches!(ends, (Some(p), Some(q)) if world.segment_is_free(p, q)) {
+                next = ahead;
+                hidden = 0;
+            } else {
+                hidden += 1;
+                if hidden > LOOK_AHEAD {
+                    break;
+                }
+            }
+        }
+        at = next;
+    }
+    keep
 }
 
 #[cfg(test)]

@@ -122,19 +122,19 @@ fn collinear_chains() {
 #[test]
 fn stars_of_needles() {
     small(&star(12), 0.2);
-    large(&star(300), &CONTACTS);
+    large(&star(100), &CONTACTS);
 }
 
 #[test]
 fn combs() {
     small(&comb(60), 3.0);
-    large(&comb(2000), &CONTACTS);
+    large(&comb(1200), &CONTACTS);
 }
 
 #[test]
 fn thousands_of_near_collinear_points() {
     small(&near_collinear(25, 1), 0.5);
-    large(&near_collinear(4000, 2), &[Contact::Blocked]);
+    large(&near_collinear(2000, 2), &[Contact::Blocked]);
 }
 
 #[test]
