@@ -149,7 +149,12 @@ fn table(kind: &str, make: Make, sizes: &[(&str, &[usize])]) {
     for (roadmap, sizes) in sizes {
         let rows: Vec<Row> = sizes
             .iter()
-            .map(|n| row(&Scene::new(&make(*n), 200), roadmap))
+            .map(|n| {
+                row(
+                    &Scene::new(&make(*n), if *n > 5000 { 40 } else { 200 }),
+                    roadmap,
+                )
+            })
             .collect();
         if rows.len() > 1 {
             let of = |pick: fn(&Row) -> f64| {
