@@ -42,8 +42,8 @@ impl Boxes {
     }
 
     /// Calls `visit` with the number of each box that is within `radius` of `centre`, and perhaps
-    /// of some that are hardly farther.
-    pub(super) fn within(&self, centre: Vector, radius: f64, mut visit: impl FnMut(usize)) {
+    /// of some that are hardly farther, and the square of its distance, rounded.
+    pub(super) fn within(&self, centre: Vector, radius: f64, mut visit: impl FnMut(usize, f64)) {
         let (x, y, z) = (centre.x as f32, centre.y as f32, centre.z as f32);
         // Rounding of the centre and of the sums below.
         let size = centre.x.abs() + centre.y.abs() + centre.z.abs() + radius;
@@ -63,7 +63,7 @@ impl Boxes {
             if squares.iter().fold(f32::MAX, |least, &s| least.min(s)) <= most {
                 for (lane, &square) in squares.iter().enumerate() {
                     if square <= most {
-                        visit(chunk * LANES + lane);
+                        visit(chunk * LANES + lane, f64::from(square));
                     }
                 }
             }
@@ -185,7 +185,7 @@ mod tests {
             let up = (p.2 - 0.7).max(0.1 - p.2).max(0.0);
             prop_assert!((near - flat.hypot(up)).abs() < 1e-9);
             let mut found = Vec::new();
-            Boxes::new(&world.pieces).within(point, radius, |k| found.push(k));
+            Boxes::new(&world.pieces).within(point, radius, |k, _| found.push(k));
             for (k, piece) in world.pieces.iter().enumerate() {
                 let nearest = point.max(piece.low).min(piece.high);
                 let gap = (point - nearest).length();

@@ -80,6 +80,10 @@ struct Interval {
 /// Safety for what GJK and rounding leave \[m\].
 const FUZZ: f64 = 1e-7;
 
+/// An interval in which something moves farther than this many times its largest ball is halved
+/// without an attempt to prove it free.
+const HOPE: f64 = 3.0;
+
 /// Shortest half interval, as a fraction of the way.
 const SHORTEST: f64 = 1e-9;
 
@@ -491,26 +495,33 @@ impl<'a> MotionChecker<'a> {
             return Ok(true);
         };
         let travel = half * twist.at(centre).length() + second;
+        let contact = unit.reach + clearance;
+        // Where everything moves far, nothing can be proven: only contacts are looked for.
+        let hopeful = travel <= HOPE * unit.largest;
+        let square = contact * contact * (1.0 + 1e-5) + 1e-9;
         let mut near = std::mem::take(&mut self.near);
         near.clear();
+        let mut free = true;
         self.world
             .boxes
-            .within(centre, unit.reach + clearance + travel, |piece| {
-                near.push(piece);
+            .within(centre, contact + travel, |piece, gap| {
+                free &= hopeful;
+                if hopeful || gap <= square {
+                    near.push(piece);
+                }
             });
-        let mut free = true;
         let mut met = None;
         if !near.is_empty() {
             self.place_balls(index);
         }
+        let limits = Limits {
+            clearance,
+            half,
+            second,
+            twist,
+        };
         'pieces: for &piece in &near {
             for member in &unit.members {
-                let limits = Limits {
-                    clearance,
-                    half,
-                    second,
-                    twist,
-                };
                 match self.member(index, unit, member, piece, &limits, free) {
                     Ok(true) => {}
                     Ok(false) => free = false,
@@ -536,23 +547,34 @@ impl<'a> MotionChecker<'a> {
         limits: &Limits,
         prove: bool,
     ) -> Result<bool, Met> {
-        let (Some(footprint), Some(centres)) =
-            (self.world.footprints.get(piece), self.balls.get(index))
-        else {
+        let (Some(footprint), Some(world_piece), Some(centres)) = (
+            self.world.footprints.get(piece),
+            self.world.pieces.get(piece),
+            self.balls.get(index),
+        ) else {
             return Ok(true);
         };
-        let mut proven = true;
+        let mut proven = prove;
         let mut perhaps = false;
         let mut largest = 0.0_f64;
         let balls = unit.balls.iter().zip(centres);
         for (ball, &centre) in balls.skip(member.balls.start).take(member.balls.len()) {
+            let nearest = centre.max(world_piece.low).min(world_piece.high);
+            let touch = ball.radius + limits.clearance;
+            let wanted = if proven {
+                touch + limits.most(centre, 0.0)
+            } else {
+                touch
+            };
+            if (centre - nearest).length_squared() > wanted * wanted {
+                continue;
+            }
             let offset = footprint.offset(centre);
-            let square = offset.length_squared();
-            let gap = square.sqrt();
+            let gap = offset.length();
             if gap <= limits.clearance && ball.inside {
                 return Err(Met::Piece(member.body, piece));
             }
-            let room = gap - ball.radius - limits.clearance;
+            let room = gap - touch;
             perhaps |= room <= 0.0;
             if proven && (room <= 0.0 || room <= limits.towards(centre, offset / gap)) {
                 proven = false;
@@ -562,13 +584,10 @@ impl<'a> MotionChecker<'a> {
         if proven {
             return Ok(true);
         }
-        let (Some(body), Some(world_piece)) = (
+        let (Some(body), Some(carrier)) = (
             self.model.bodies.get(member.body),
-            self.world.pieces.get(piece),
+            self.carriers.get(unit.carrier),
         ) else {
-            return Ok(true);
-        };
-        let Some(carrier) = self.carriers.get(unit.carrier) else {
             return Ok(true);
         };
         let centre = carrier.transform_point(body.centre);

@@ -25,6 +25,8 @@ pub(super) struct Unit {
     pub reach: f64,
     pub members: Vec<Member>,
     pub balls: Vec<Ball>,
+    /// Radius of the largest ball \[m\].
+    pub largest: f64,
     /// For each of the chain's moving joints before the carrier, the farthest that any point of
     /// the unit can be from the joint's origin \[m\], but for the travel of sliding joints.
     pub far: Vec<f64>,
@@ -127,6 +129,7 @@ fn unit(carrier: usize, bodies: &[(usize, &Body)], chain: &Chain) -> Unit {
         centre,
         reach,
         members,
+        largest: balls.iter().fold(0.0, |most, ball| most.max(ball.radius)),
         balls,
         far,
     }

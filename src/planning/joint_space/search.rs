@@ -78,10 +78,11 @@ impl<'a> Search<'a> {
         }
         let dof = start.len();
         let mut trees = [Tree::new(dof), Tree::new(dof)];
+        let range = self.settings.range;
         let [from, to] = &mut trees;
-        from.add(start, None);
+        from.add(start, None, range);
         for (_, goal) in &order {
-            to.add(goal, None);
+            to.add(goal, None, range);
         }
         let mut sample = vec![0.0; dof];
         let mut next = vec![0.0; dof];
@@ -104,17 +105,16 @@ impl<'a> Search<'a> {
             };
             self.sample(&mut sample);
             let (near, square) = grows.nearest(&sample, &self.weights);
-            step(
-                grows.get(near),
-                &sample,
-                square.sqrt(),
-                self.settings.range,
-                &mut next,
-            );
-            if !checker.motion_is_free(grows.get(near), &next, resolution)? {
+            let reach = grows.reach(near).map_or(range, |reach| *reach);
+            step(grows.get(near), &sample, square.sqrt(), reach, &mut next);
+            let free = checker.motion_is_free(grows.get(near), &next, resolution)?;
+            if let Some(reach) = grows.reach(near) {
+                *reach = if free { (2.0 * *reach).min(range) } else { (0.5 * *reach).max(range / 64.0) };
+            }
+            if !free {
                 continue;
             }
-            let reached = grows.add(&next, Some(near));
+            let reached = grows.add(&next, Some(near), reach);
             // The other tree comes as near as it can.
             let target = next.clone();
             let (mut near, mut square) = other.nearest(&target, &self.weights);
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
                         samples,
                     });
                 }
-                near = other.add(&next, Some(near));
+                near = other.add(&next, Some(near), range);
                 square = square_distance(&next, &target, &self.weights);
             }
         }

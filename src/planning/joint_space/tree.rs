@@ -6,6 +6,8 @@ pub(super) struct Tree {
     dof: usize,
     values: Vec<f64>,
     parents: Vec<usize>,
+    /// How far to step from each: less where steps have failed.
+    reaches: Vec<f64>,
 }
 
 impl Tree {
@@ -14,6 +16,7 @@ impl Tree {
             dof,
             values: Vec::new(),
             parents: Vec::new(),
+            reaches: Vec::new(),
         }
     }
 
@@ -22,10 +25,11 @@ impl Tree {
     }
 
     /// Adds a configuration; a root has no parent. Returns its number.
-    pub(super) fn add(&mut self, q: &[f64], parent: Option<usize>) -> usize {
+    pub(super) fn add(&mut self, q: &[f64], parent: Option<usize>, reach: f64) -> usize {
         let number = self.len();
         self.values.extend_from_slice(q);
         self.parents.push(parent.unwrap_or(number));
+        self.reaches.push(reach);
         number
     }
 
@@ -45,6 +49,10 @@ impl Tree {
             }
         }
         best
+    }
+
+    pub(super) fn reach(&mut self, number: usize) -> Option<&mut f64> {
+        self.reaches.get_mut(number)
     }
 
     /// From `number` to its root.
