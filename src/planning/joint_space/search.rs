@@ -42,7 +42,13 @@ impl<'a> Search<'a> {
         Self {
             settings,
             ranges: ranges.collect(),
-            weights: vec![1.0; chain.dof()],
+            weights: {
+                let w = std::env::var("PB_W")
+                    .ok()
+                    .and_then(|v| v.parse::<f64>().ok())
+                    .unwrap_or(1.0);
+                (0..chain.dof()).map(|k| w.powi(k as i32)).collect()
+            },
             random: Samples::new(settings.seed),
         }
     }
@@ -105,11 +111,33 @@ impl<'a> Search<'a> {
             };
             self.sample(&mut sample);
             let (near, square) = grows.nearest(&sample, &self.weights);
+            let e = |n: &str, d: f64| {
+                std::env::var(n)
+                    .ok()
+                    .and_then(|v| v.parse::<f64>().ok())
+                    .unwrap_or(d)
+            };
+            let tries = e("PB_TRIES", 1.0) as usize;
+            let shrink = e("PB_SHRINK", 0.5);
+            let grow = e("PB_GROW", 2.0);
+            let cut = e("PB_CUT", 0.5);
             let reach = grows.reach(near).map_or(range, |reach| *reach);
-            step(grows.get(near), &sample, square.sqrt(), reach, &mut next);
-            let free = checker.motion_is_free(grows.get(near), &next, resolution)?;
+            let mut d = reach.min(square.sqrt());
+            let mut free = false;
+            for _ in 0..tries {
+                step(grows.get(near), &sample, square.sqrt(), d, &mut next);
+                free = checker.motion_is_free(grows.get(near), &next, resolution)?;
+                if free {
+                    break;
+                }
+                d *= cut;
+            }
             if let Some(reach) = grows.reach(near) {
-                *reach = if free { (2.0 * *reach).min(range) } else { (0.5 * *reach).max(range / 64.0) };
+                *reach = if free {
+                    (grow * *reach).min(range)
+                } else {
+                    (shrink * *reach).max(range / e("PB_MIN", 64.0))
+                };
             }
             if !free {
                 continue;

@@ -11,7 +11,10 @@ pub(super) fn shorten(
 ) -> Result<Vec<Vec<f64>>, JointSpaceError> {
     points.dedup();
     let resolution = settings.resolution;
-    let mut left = settings.shortcuts;
+    let mut left = std::env::var("PB_SC")
+        .ok()
+        .and_then(|v| v.parse::<usize>().ok())
+        .unwrap_or(settings.shortcuts);
     // Points that can be left out, the longest detours first.
     let mut refused: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
     while left > 0 && points.len() > 2 {
