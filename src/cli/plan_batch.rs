@@ -1,25 +1,28 @@
 //! `arm-planner plan-batch`: free motions in joint space for many pairs of configurations.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::arm::{read_text, write_text, ArmOptions};
+use super::arm::{read_text, write_text};
 use super::CliError;
-use crate::collision::{CollisionModel, CollisionOptions, CollisionWorld, Prism};
+use crate::collision::CollisionWorld;
 use crate::planning::{plan_joint_path, JointSpaceSettings};
 
 /// Plans free motions in joint space between pairs of configurations among prisms.
 #[derive(Debug, Args)]
 pub struct PlanBatch {
-    #[command(flatten)]
-    arm: ArmOptions,
-    /// Semantic description, whose disabled pairs of links may touch.
+    /// The robot description (URDF, xacro expanded).
     #[arg(long, value_name = "FILE")]
-    srdf: Option<PathBuf>,
+    urdf: PathBuf,
+    /// The tip link.
+    #[arg(long, value_name = "LINK", default_value = "")]
+    tip: String,
+    #[command(flatten)]
+    shapes: super::collision::ShapeOptions,
     /// Pairs of configurations by scene, JSON.
     #[arg(long, value_name = "FILE")]
     pairs: PathBuf,
@@ -47,24 +50,6 @@ pub struct PlanBatch {
 }
 
 #[derive(Deserialize)]
-struct PrismFile {
-    scenes: Vec<PrismScene>,
-}
-
-#[derive(Deserialize)]
-struct PrismScene {
-    id: String,
-    prisms: Vec<PrismEntry>,
-}
-
-#[derive(Deserialize)]
-struct PrismEntry {
-    polygon: Vec<[f64; 2]>,
-    z0: f64,
-    height: f64,
-}
-
-#[derive(Deserialize)]
 struct PairFile {
     scenes: BTreeMap<String, Vec<[Vec<f64>; 2]>>,
 }
@@ -89,68 +74,27 @@ struct Report {
     results: Vec<PairResult>,
 }
 
-fn temp_stl(root: &Path, name: &str) -> Option<Vec<Vec<[f64; 3]>>> {
-    let path = root.join(name.strip_prefix("package://")?);
-    let bytes = std::fs::read(path).ok()?;
-    let n = u32::from_le_bytes(bytes[80..84].try_into().ok()?) as usize;
-    let mut points = Vec::new();
-    for k in 0..n {
-        let at = 84 + 50 * k + 12;
-        for v in 0..3 {
-            let f = |c: usize| {
-                let o = at + 12 * v + 4 * c;
-                f32::from_le_bytes(bytes[o..o + 4].try_into().unwrap()) as f64
-            };
-            points.push([f(0), f(1), f(2)]);
-        }
-    }
-    Some(vec![points])
-}
-
 impl PlanBatch {
     /// Runs the command.
     ///
     /// # Errors
     /// See [`CliError`].
     pub fn run(&self) -> Result<(), CliError> {
-        let (model, chain) = self.arm.load()?;
         let bad = |e: serde_json::Error| CliError::BadInput(e.to_string());
-        let prisms: PrismFile = serde_json::from_str(&read_text(&self.prisms)?).map_err(bad)?;
+        let model = super::arm::read_model(&self.urdf)?;
         let pairs: PairFile = serde_json::from_str(&read_text(&self.pairs)?).map_err(bad)?;
-        let scene = prisms.scenes.iter().find(|s| s.id == self.scene).unwrap();
-        let prisms: Vec<Prism> = scene
-            .prisms
-            .iter()
-            .enumerate()
-            .map(|(k, p)| Prism {
-                id: k.to_string(),
-                polygon: p.polygon.clone(),
-                min_z: p.z0,
-                max_z: p.z0 + p.height,
-            })
-            .collect();
-        let mut options = CollisionOptions::default();
-        if let Some(srdf) = &self.srdf {
-            for line in read_text(srdf)?.lines() {
-                if line.contains("<disable_collisions") {
-                    let w: Vec<&str> = line.split('"').collect();
-                    options.allowed.push((w[1].into(), w[3].into()));
-                }
-            }
-        }
-        let root = self.arm.urdf.parent().unwrap().to_owned();
+        let prisms = super::collision::read_prisms(&self.prisms, &self.scene)?;
+        let dof = pairs.scenes[&self.scene][0][0].len();
+        let chain = super::collision::chain_for(&model, "", &self.tip, None, dof)?;
         let t0 = Instant::now();
-        let arm = CollisionModel::new(&model, &chain, &|n| temp_stl(&root, n), &options);
+        let arm = self.shapes.load(&self.urdf, &model, &chain)?;
         let t1 = Instant::now();
-        for warning in arm.warnings() {
-            eprintln!("warning: {warning}");
-        }
         let world = CollisionWorld::new(&prisms).unwrap();
         eprintln!(
-            "model {:?} world {:?} allowed {}",
+            "model {:?} world {:?} pairs {}",
             t1 - t0,
             t1.elapsed(),
-            arm.allowed_pairs().len()
+            arm.active_pairs().len()
         );
         let settings = JointSpaceSettings {
             seed: self.seed,
