@@ -16,6 +16,7 @@ mod near;
 mod pairs;
 mod shape;
 mod sweep;
+mod tally;
 mod world;
 
 pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
@@ -23,4 +24,5 @@ pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
 pub use mesh::{mesh_points, MeshError, MeshParts, MeshStore};
 pub use pairs::AllowedPair;
 pub use sweep::{MotionContact, PathContact};
+pub use tally::ContactTally;
 pub use world::{CollisionWorld, Prism, WorldError, GROUND};
