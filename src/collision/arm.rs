@@ -188,6 +188,11 @@ impl CollisionModel {
         &self.allowed
     }
 
+    /// How many values a configuration has.
+    pub fn dof(&self) -> usize {
+        self.chain.dof()
+    }
+
     /// Whether any link that moves has a shape at all.
     pub fn has_shapes(&self) -> bool {
         self.bodies.iter().any(|body| body.carrier > 0)

@@ -19,6 +19,7 @@ mod near;
 mod pairs;
 mod shape;
 mod sweep;
+mod tally;
 mod travel;
 mod world;
 
@@ -29,4 +30,5 @@ pub use motion::{MotionChecker, MotionVerdict};
 pub use pairs::AllowedPair;
 pub(crate) use pairs::Samples;
 pub use sweep::{MotionContact, PathContact};
+pub use tally::ContactTally;
 pub use world::{CollisionWorld, Prism, WorldError, GROUND};

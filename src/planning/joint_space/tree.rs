@@ -1,13 +1,11 @@
 //! A tree of configurations.
 
 /// Configurations in a flat array, each with the one from which it was reached.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Tree {
     dof: usize,
     values: Vec<f64>,
     parents: Vec<usize>,
-    /// How far to step from each: less where steps have failed.
-    reaches: Vec<f64>,
 }
 
 impl Tree {
@@ -16,7 +14,6 @@ impl Tree {
             dof,
             values: Vec::new(),
             parents: Vec::new(),
-            reaches: Vec::new(),
         }
     }
 
@@ -25,11 +22,10 @@ impl Tree {
     }
 
     /// Adds a configuration; a root has no parent. Returns its number.
-    pub(super) fn add(&mut self, q: &[f64], parent: Option<usize>, reach: f64) -> usize {
+    pub(super) fn add(&mut self, q: &[f64], parent: Option<usize>) -> usize {
         let number = self.len();
         self.values.extend_from_slice(q);
         self.parents.push(parent.unwrap_or(number));
-        self.reaches.push(reach);
         number
     }
 
@@ -38,9 +34,9 @@ impl Tree {
         self.values.get(from..from + self.dof).unwrap_or(&[])
     }
 
-    /// The configuration nearest to `q`, each joint's difference multiplied with its weight,
-    /// and the distance's square.
-    pub(super) fn nearest(&self, q: &[f64], weights: &[f64]) -> (usize, f64) {
+    /// The configuration nearest to `q`, each joint's difference multiplied with its weight. All are
+    /// compared: there are hundreds at most, and an edge costs more than a thousand comparisons.
+    pub(super) fn nearest(&self, q: &[f64], weights: &[f64]) -> usize {
         let mut best = (0, f64::INFINITY);
         for (number, node) in self.values.chunks_exact(self.dof.max(1)).enumerate() {
             let square = square_distance(node, q, weights);
@@ -48,45 +44,34 @@ impl Tree {
                 best = (number, square);
             }
         }
-        best
+        best.0
     }
 
-    pub(super) fn reach(&mut self, number: usize) -> Option<&mut f64> {
-        self.reaches.get_mut(number)
-    }
-
-    /// From `number` to its root.
-    pub(super) fn branch(&self, number: usize) -> Vec<Vec<f64>> {
-        let mut at = number;
-        let mut points = vec![self.get(at).to_vec()];
-        while let Some(&parent) = self.parents.get(at) {
+    /// The numbers from `number` to its root.
+    fn line(&self, number: usize) -> impl Iterator<Item = usize> + '_ {
+        let parent = |&at: &usize| {
+            let parent = self.parents.get(at).copied()?;
             // A parent is older than its child.
-            if parent >= at {
-                break;
-            }
-            at = parent;
-            points.push(self.get(at).to_vec());
-        }
-        points
+            (parent < at).then_some(parent)
+        };
+        std::iter::successors(Some(number), parent)
+    }
+
+    /// The configurations from `number` to its root.
+    pub(super) fn branch(&self, number: usize) -> Vec<Vec<f64>> {
+        self.line(number).map(|at| self.get(at).to_vec()).collect()
     }
 
     /// The root of `number`.
     pub(super) fn root(&self, number: usize) -> usize {
-        let mut at = number;
-        while let Some(&parent) = self.parents.get(at) {
-            if parent >= at {
-                break;
-            }
-            at = parent;
-        }
-        at
+        self.line(number).last().unwrap_or(number)
     }
 }
 
+/// The square of the distance of two configurations, each difference multiplied with its weight.
 pub(super) fn square_distance(a: &[f64], b: &[f64], weights: &[f64]) -> f64 {
-    a.iter()
-        .zip(b)
-        .zip(weights)
+    let joints = a.iter().zip(b).zip(weights);
+    joints
         .map(|((a, b), w)| {
             let d = (a - b) * w;
             d * d
