@@ -25,7 +25,7 @@ impl Block {
     /// One bit for each box that may touch. Written so that each step is one vector instruction;
     /// differences that are not a number, of what is too large for single precision, count as zero.
     #[inline]
-    #[allow(clippy::neg_cmp_op_on_partial_ord)]
+    #[allow(clippy::neg_cmp_op_on_partial_ord, clippy::needless_range_loop)]
     fn touched(&self, centre: [f32; 3], square: f32) -> u32 {
         let mut sum = [0.0_f32; WIDTH];
         for axis in 0..3 {
