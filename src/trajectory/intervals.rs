@@ -76,7 +76,12 @@ impl<const W: usize> Intervals<W> {
         let mut pieces = vec![empty; chunks * spline.pieces()];
         let mut ratio = vec![[0.0; W]; chunks];
         let scales: Vec<f64> = limits.acceleration().iter().map(|a| 1.0 / a).collect();
-        for (joint, (&v, &a)) in limits.velocity().iter().zip(limits.acceleration()).enumerate() {
+        for (joint, (&v, &a)) in limits
+            .velocity()
+            .iter()
+            .zip(limits.acceleration())
+            .enumerate()
+        {
             ratio[joint / W][joint % W] = (a / v) * (a / v);
         }
         for (number, blocks) in pieces.chunks_exact_mut(chunks).enumerate() {
@@ -195,7 +200,10 @@ impl<const W: usize> Intervals<W> {
         for block in blocks {
             for l in 0..W {
                 let p = &block.p;
-                most = most.max(p[0][l].abs()).max(p[1][l].abs()).max(p[2][l].abs());
+                most = most
+                    .max(p[0][l].abs())
+                    .max(p[1][l].abs())
+                    .max(p[2][l].abs());
             }
         }
         2.0 * MOST_BEND / (h * most.max(1e-300))
@@ -209,17 +217,21 @@ impl<const W: usize> Intervals<W> {
         for (block, ratio) in blocks.iter().zip(&self.ratio) {
             let (p, e) = (&block.p, &block.e);
             for l in 0..W {
-                let first = [
-                    p[0][l],
-                    0.25 * (p[0][l] + 2.0 * p[1][l] + p[2][l]),
-                    p[2][l],
-                ];
+                let first = [p[0][l], 0.25 * (p[0][l] + 2.0 * p[1][l] + p[2][l]), p[2][l]];
                 let second = [e[0][l], 0.5 * (e[0][l] + e[1][l]), e[1][l]];
                 for k in 0..3 {
                     let a = (first[k] * u[k] + second[k] * x[k]).abs();
                     let v = first[k] * first[k] * ratio[l] * x[k];
-                    acceleration[k][l] = if a > acceleration[k][l] { a } else { acceleration[k][l] };
-                    velocity[k][l] = if v > velocity[k][l] { v } else { velocity[k][l] };
+                    acceleration[k][l] = if a > acceleration[k][l] {
+                        a
+                    } else {
+                        acceleration[k][l]
+                    };
+                    velocity[k][l] = if v > velocity[k][l] {
+                        v
+                    } else {
+                        velocity[k][l]
+                    };
                 }
             }
         }

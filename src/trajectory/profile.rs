@@ -92,7 +92,16 @@ pub(super) fn crossing_time(h: f64, x: f64, y: f64, kappa: f64) -> f64 {
     let mean = h / (x.sqrt() + y.sqrt());
     let z = kappa * mean * mean;
     let factor = if z.abs() < 0.03 {
-        let terms = [1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 0.2, 1.0 / 3.0, 1.0];
+        let terms = [
+            1.0 / 15.0,
+            1.0 / 13.0,
+            1.0 / 11.0,
+            1.0 / 9.0,
+            1.0 / 7.0,
+            0.2,
+            1.0 / 3.0,
+            1.0,
+        ];
         terms.into_iter().fold(0.0, |sum, term| sum * z + term)
     } else if z > 0.0 {
         z.sqrt().atanh() / z.sqrt()
@@ -149,9 +158,7 @@ impl Profile {
     /// rate from which it can.
     pub fn fits_start(&self) -> Result<(), f64> {
         match (self.start_x, self.x.first()) {
-            (Some(wanted), Some(&got)) if wanted > got * (1.0 + 1e-9) => {
-                Err((got / wanted).sqrt())
-            }
+            (Some(wanted), Some(&got)) if wanted > got * (1.0 + 1e-9) => Err((got / wanted).sqrt()),
             _ => Ok(()),
         }
     }

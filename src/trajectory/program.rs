@@ -149,7 +149,8 @@ impl<const W: usize> Program<'_, W> {
         }
         for _ in 0..STEPS {
             let (l, r) = (left.1.high, right.1.high);
-            let y = left.0 + (r.value - l.value + r.slope * (left.0 - right.0)) / (l.slope - r.slope);
+            let y =
+                left.0 + (r.value - l.value + r.slope * (left.0 - right.0)) / (l.slope - r.slope);
             if !(y > left.0 && y < right.0) {
                 break;
             }

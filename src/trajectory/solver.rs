@@ -130,10 +130,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             self.intervals.speed_cap(blocks, 2),
         );
         // A point where nothing moves knows no limit: it must not spoil its neighbour's.
-        let (left, right) = (
-            share * left.min(4.0 * right),
-            share * right.min(4.0 * left),
-        );
+        let (left, right) = (share * left.min(4.0 * right), share * right.min(4.0 * left));
         let sag = cell.kappa * h * h;
         let mut factor = self.intervals.speed_factor(blocks, left, right, sag, share);
         if factor < 0.5 && cell.kappa != 0.0 {
@@ -489,13 +486,7 @@ impl Span {
             if at > 0.02 * h && at < 0.98 * h && x > 0.0 {
                 let before = self.slope(intervals, 0.5 * at, at, self.x[0] + from * at, from);
                 let rest = h - at;
-                let after = self.slope(
-                    intervals,
-                    at + 0.5 * rest,
-                    rest,
-                    self.x[1] - to * rest,
-                    to,
-                );
+                let after = self.slope(intervals, at + 0.5 * rest, rest, self.x[1] - to * rest, to);
                 return Some(Switch { at, before, after });
             }
         }

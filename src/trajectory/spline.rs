@@ -194,7 +194,10 @@ impl Spline {
         let still = |slopes: Option<&[f64]>| slopes.is_some_and(|s| s.iter().all(|m| *m == 0.0));
         [
             still(self.slopes.get(..self.dof)),
-            still(self.slopes.get(self.slopes.len().saturating_sub(self.dof)..)),
+            still(
+                self.slopes
+                    .get(self.slopes.len().saturating_sub(self.dof)..),
+            ),
         ]
     }
 
