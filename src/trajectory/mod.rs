@@ -7,6 +7,7 @@ mod gate;
 mod gate_error;
 mod gate_motion;
 mod intervals;
+mod jerk;
 mod limits;
 mod message;
 mod polynomial;

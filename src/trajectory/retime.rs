@@ -1,5 +1,6 @@
 //! From a joint path to motion in time, as fast as the limits allow.
 
+use super::jerk::SmoothLaw;
 use super::profile::{Profile, Start};
 use super::sampled::{sample_times, Trajectory, TrajectoryPoint};
 use super::spline::{Spline, SplineError};
@@ -68,6 +69,11 @@ pub enum RetimeError {
         /// What it would be along the path \[rad/s, m/s\].
         along: f64,
     },
+    /// Jerk limits, but no rest at the start.
+    #[error(
+        "a motion with limited jerk has to start at rest: stop first, or leave jerk unlimited"
+    )]
+    JerkFromMotion,
     /// The arm cannot slow down in time along the path.
     #[error("the arm is too fast at the start to follow the path within its limits: {factor:.3} of the velocity would do; blend, or stop first")]
     StartTooFast {
@@ -147,8 +153,29 @@ fn start_direction(
 struct Section {
     spline: Spline,
     profile: Profile,
+    /// The law to follow instead of the profile where jerk is limited.
+    smooth: Option<SmoothLaw>,
     /// When it begins \[s\].
     start: f64,
+}
+
+impl Section {
+    fn duration(&self) -> f64 {
+        let smooth = self.smooth.as_ref();
+        smooth.map_or_else(|| self.profile.duration(), SmoothLaw::duration)
+    }
+
+    /// Piece, s, ṡ and s̈ at `time` \[s\] from the section's begin.
+    fn law(&self, time: f64) -> (usize, f64, f64, f64) {
+        match &self.smooth {
+            Some(smooth) => smooth.state(time),
+            None => {
+                let law = self.profile.law(time);
+                let piece = self.profile.piece[law.interval];
+                (piece, law.s, law.rate, law.acceleration)
+            }
+        }
+    }
 }
 
 /// The fastest trajectory along `path` within `limits`, sampled at most `sample_period` \[s\] apart:
@@ -175,7 +202,7 @@ pub struct TimedPath {
     stretch: f64,
 }
 
-/// A point of a timed path; between two of one section s̈ is constant.
+/// A point of a timed path; between two of one section s̈ is constant, or s⃛ where jerk is limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimingKnot {
     /// Which section between stops.
@@ -186,6 +213,8 @@ pub struct TimingKnot {
     pub s: f64,
     /// Its rate \[1/s\].
     pub rate: f64,
+    /// s̈ \[1/s²\] from here on: until the next point, or at this one where jerk is limited.
+    pub acceleration: f64,
 }
 
 impl TimedPath {
@@ -253,6 +282,9 @@ impl TimedPath {
         limits: &MotionLimits,
         rate: Option<f64>,
     ) -> Result<Self, RetimeError> {
+        if rate.is_some() && limits.jerk().is_some() {
+            return Err(RetimeError::JerkFromMotion);
+        }
         let mut sections = Vec::with_capacity(splines.len());
         for spline in splines {
             if spline.dof() != limits.dof() {
@@ -273,9 +305,13 @@ impl TimedPath {
             profile
                 .fits_start()
                 .map_err(|factor| RetimeError::StartTooFast { factor })?;
+            let smooth = limits
+                .jerk()
+                .map(|jerk| SmoothLaw::new(&spline, &profile, limits, jerk));
             sections.push(Section {
                 spline,
                 profile,
+                smooth,
                 start: 0.0,
             });
         }
@@ -311,10 +347,10 @@ impl TimedPath {
         let mut sections = Vec::with_capacity(self.sections.len() - number);
         for (index, section) in self.sections.iter().enumerate().skip(number) {
             let start = (index == number).then(|| {
-                let law = section.profile.law(own - section.start);
+                let (_, s, rate, _) = section.law(own - section.start);
                 Start {
-                    s: law.s,
-                    rate: law.rate / self.stretch,
+                    s,
+                    rate: rate / self.stretch,
                 }
             });
             // At the very start the rules of the start apply: rest, or a derivative of zero.
@@ -322,6 +358,7 @@ impl TimedPath {
             sections.push(Section {
                 spline: section.spline.clone(),
                 profile: Profile::fastest_from(&section.spline, limits, start),
+                smooth: None,
                 start: 0.0,
             });
         }
@@ -339,44 +376,55 @@ impl TimedPath {
         let mut start = 0.0;
         for section in &mut self.sections {
             section.start = start;
-            start += section.profile.duration();
+            start += section.duration();
         }
     }
 
     /// How long the motion takes \[s\].
     pub fn duration(&self) -> f64 {
-        self.sections
-            .last()
-            .map_or(0.0, |s| s.start + s.profile.duration())
-            * self.stretch
+        self.sections.last().map_or(0.0, |s| s.start + s.duration()) * self.stretch
     }
 
-    /// The motion as points between which s̈ is constant. Where it is not, points are put so close
-    /// to each other that no joint's acceleration is off by more than [`KNOT_SLACK`] of its limit.
+    /// The motion as points between which s̈ is constant, or s⃛ where jerk is limited. Where s̈ is
+    /// not constant, points are put so close to each other that no joint's acceleration is off by
+    /// more than [`KNOT_SLACK`] of its limit.
     pub fn knots(&self) -> Vec<TimingKnot> {
         let mut knots = Vec::new();
         for (number, section) in self.sections.iter().enumerate() {
-            let (profile, spline) = (&section.profile, &section.spline);
-            let mut time = section.start;
-            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
-            let mut push = |s: f64, time: f64, rate: f64| {
-                knots.push(TimingKnot {
-                    section: number,
-                    time: time * self.stretch,
-                    s,
-                    rate: rate / self.stretch,
-                });
+            let knot = |time: f64, s: f64, rate: f64, acceleration: f64| TimingKnot {
+                section: number,
+                time: (section.start + time) * self.stretch,
+                s,
+                rate: rate / self.stretch,
+                acceleration: acceleration / (self.stretch * self.stretch),
             };
-            push(profile.s.first().copied().unwrap_or(0.0), time, rate);
+            if let Some(smooth) = &section.smooth {
+                let all = smooth.knots.iter();
+                knots.extend(all.map(|k| knot(k.time, k.s, k.rate, k.acceleration)));
+                continue;
+            }
+            let (profile, spline) = (&section.profile, &section.spline);
+            let mut time = 0.0;
+            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
+            knots.push(knot(
+                time,
+                profile.s.first().copied().unwrap_or(0.0),
+                rate,
+                0.0,
+            ));
             for interval in 0..profile.piece.len() {
                 let parts = profile.parts(interval, spline, &self.limits, KNOT_SLACK);
                 for part in 1..=parts {
                     let (s, x) = profile.inside(interval, part as f64 / parts as f64);
                     let step = (profile.s[interval + 1] - profile.s[interval]) / parts as f64;
                     let next = x.sqrt();
-                    time += 2.0 * step / (rate + next);
+                    let span = 2.0 * step / (rate + next);
+                    if let Some(last) = knots.last_mut().filter(|_| span > 0.0) {
+                        last.acceleration = (next - rate) / span / (self.stretch * self.stretch);
+                    }
+                    time += span;
                     rate = next;
-                    push(s, time, rate);
+                    knots.push(knot(time, s, rate, 0.0));
                 }
             }
         }
@@ -395,20 +443,14 @@ impl TimedPath {
             time,
             ..Default::default()
         };
-        let Some(Section {
-            spline,
-            profile,
-            start,
-        }) = self.sections.get(number)
-        else {
+        let Some(section) = self.sections.get(number) else {
             return point;
         };
-        let local = own - start;
         let outside = time < 0.0 || time > self.duration();
-        let law = profile.law(local);
-        let (piece, rate, u) = (profile.piece[law.interval], law.rate, law.acceleration);
+        let (piece, s, rate, u) = section.law(own - section.start);
+        let spline = &section.spline;
         for joint in 0..spline.dof() {
-            let [q, d, dd] = spline.evaluate(piece, joint, law.s);
+            let [q, d, dd] = spline.evaluate(piece, joint, s);
             let (velocity, acceleration) = if outside {
                 (0.0, 0.0)
             } else {
@@ -468,7 +510,13 @@ impl TimedPath {
         let mut timed = self.clone();
         let mut points = timed.sampled(period).ok_or_else(unusable)?;
         let mut excess = timed.excess(&points);
-        for _ in 0..REPAIRS {
+        // What was smoothed cannot be slowed down in places.
+        let repairs = if self.limits.jerk().is_some() {
+            0
+        } else {
+            REPAIRS
+        };
+        for _ in 0..repairs {
             if excess.iter().all(Excess::is_small) {
                 break;
             }
