@@ -10,6 +10,7 @@ mod intervals;
 mod jerk;
 mod limits;
 mod message;
+mod point_to_point;
 mod polynomial;
 mod profile;
 mod program;
@@ -33,6 +34,7 @@ pub use gate::{
 pub use gate_error::{Field, GateError, Obstruction};
 pub use limits::{LimitDefaults, LimitsError, MotionLimits};
 pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
+pub use point_to_point::{point_to_point, PointToPointError};
 pub use polynomial::{JointState, Segment};
 pub use retime::{
     retime, RetimeError, TimedPath, TimingKnot, TimingOptions, KNOT_SLACK, SAMPLING_SLACK,
