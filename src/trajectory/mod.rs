@@ -19,6 +19,7 @@ mod sampled;
 mod solver;
 mod spline;
 mod stop;
+mod tip;
 
 pub use blend::{
     blend, stop_configuration, stop_then_go, Blend, BlendError, BLEND_START_TOLERANCE,

@@ -4,6 +4,7 @@ use super::jerk::SmoothLaw;
 use super::profile::{Profile, Start};
 use super::sampled::{sample_times, Trajectory, TrajectoryPoint};
 use super::spline::{Spline, SplineError};
+use super::tip::{TipLimits, TipUse};
 use super::MotionLimits;
 use crate::model::Chain;
 use crate::planning::JointPath;
@@ -69,6 +70,12 @@ pub enum RetimeError {
         /// What it would be along the path \[rad/s, m/s\].
         along: f64,
     },
+    /// A limit of the tip that is none.
+    #[error("the tip's speed or acceleration limit is {value}: it must be positive and finite")]
+    TipLimit {
+        /// What was given \[m/s, m/s²\].
+        value: f64,
+    },
     /// Jerk limits, but no rest at the start.
     #[error(
         "a motion with limited jerk has to start at rest: stop first, or leave jerk unlimited"
@@ -105,6 +112,20 @@ pub struct TimingOptions {
 /// Cosine of the largest angle between the velocity at the start and the path's first step, in joint
 /// space: within it the path leaves its start in the direction of motion exactly.
 pub const START_ANGLE_COSINE: f64 = 0.999;
+
+/// The tip's limits, if any is asked for.
+fn tip_limits(options: &TimingOptions) -> Result<Option<TipLimits>, RetimeError> {
+    let limit = |value: Option<f64>| match value {
+        Some(value) if value > 0.0 && value.is_finite() => Ok(value),
+        Some(value) => Err(RetimeError::TipLimit { value }),
+        None => Ok(f64::INFINITY),
+    };
+    let tip = TipLimits {
+        speed: limit(options.tip_speed)?,
+        acceleration: limit(options.tip_acceleration)?,
+    };
+    Ok((tip.speed.is_finite() || tip.acceleration.is_finite()).then_some(tip))
+}
 
 /// Direction (unit length) and rate in which the path is entered; none from rest.
 fn start_direction(
@@ -265,7 +286,8 @@ impl TimedPath {
             splines.push(Spline::through_from(section, &bounds, direction)?);
             from = stop;
         }
-        Self::along_from(splines, limits, start.map(|(_, rate)| rate))
+        let tip = tip_limits(options)?.map(|tip| (chain, tip));
+        Self::along_from(splines, limits, start.map(|(_, rate)| rate), tip)
     }
 
     /// The fastest motion along splines, one after the other, at rest in between.
@@ -273,7 +295,7 @@ impl TimedPath {
     /// # Errors
     /// [`RetimeError`], not for stops.
     pub fn along(splines: Vec<Spline>, limits: &MotionLimits) -> Result<Self, RetimeError> {
-        Self::along_from(splines, limits, None)
+        Self::along_from(splines, limits, None, None)
     }
 
     /// As [`TimedPath::along`], where the first spline is entered with a rate ṡ \[1/s\], if it is given.
@@ -281,6 +303,7 @@ impl TimedPath {
         splines: Vec<Spline>,
         limits: &MotionLimits,
         rate: Option<f64>,
+        tip: Option<(&Chain, TipLimits)>,
     ) -> Result<Self, RetimeError> {
         if rate.is_some() && limits.jerk().is_some() {
             return Err(RetimeError::JerkFromMotion);
@@ -301,7 +324,10 @@ impl TimedPath {
                 .filter(|_| sections.is_empty())
                 .and_then(|rate| Some((rate, *spline.knots().first()?)))
                 .map(|(rate, s)| Start { s, rate });
-            let profile = Profile::fastest_from(&spline, limits, start);
+            let mut profile = Profile::fastest_from(&spline, limits, start);
+            if let Some((chain, tip)) = &tip {
+                tip.lower(chain, &spline, limits, &mut profile);
+            }
             profile
                 .fits_start()
                 .map_err(|factor| RetimeError::StartTooFast { factor })?;
@@ -324,6 +350,14 @@ impl TimedPath {
             stretch: 1.0,
         };
         timed.line_up();
+        if let Some((chain, tip)) = &tip {
+            let factor = timed.tip_use(chain, tip).stretch();
+            if factor > 1.0 && rate.is_some() {
+                let factor = 1.0 / factor;
+                return Err(RetimeError::StartTooFast { factor });
+            }
+            timed.stretch = factor.max(1.0);
+        }
         if timed.duration().is_finite() && timed.duration() > 0.0 {
             Ok(timed)
         } else {
@@ -369,6 +403,26 @@ impl TimedPath {
         };
         timed.line_up();
         (timed.duration().is_finite() && timed.duration() > 0.0).then_some(timed)
+    }
+
+    /// Largest use of the tip's limits, looked at several times an interval or a millisecond.
+    fn tip_use(&self, chain: &Chain, tip: &TipLimits) -> TipUse {
+        let mut most = TipUse::default();
+        for section in &self.sections {
+            let grid = match &section.smooth {
+                Some(smooth) => smooth.knots.iter().map(|knot| knot.time).collect(),
+                None => section.profile.t.clone(),
+            };
+            for pair in grid.windows(2) {
+                let parts = ((pair[1] - pair[0]) / 1e-3).ceil().clamp(4.0, 64.0);
+                for part in 0..=parts as usize {
+                    let time = pair[0] + (pair[1] - pair[0]) * part as f64 / parts;
+                    let (piece, s, rate, u) = section.law(time);
+                    most = most.max(tip.usage(chain, &section.spline, piece, s, rate, u));
+                }
+            }
+        }
+        most
     }
 
     /// Sets the sections' start times.
