@@ -264,15 +264,15 @@ fn piece_shares(
     for part in 0..=CHECKS {
         let state = knot.after(span * part as f64 / CHECKS as f64);
         let (rate, u) = (state.rate, state.acceleration);
-        for joint in 0..spline.dof() {
+        for (joint, &limit) in jerk.iter().enumerate() {
             let [_, d, dd] = spline.evaluate(knot.piece, joint, state.s);
             let ddd = 6.0 * spline.cubic(knot.piece, joint)[3];
             let full = d * knot.jerk + 3.0 * dd * rate * u + ddd * rate * rate * rate;
             most = most.max(Shares {
                 velocity: (d * rate).abs() / limits.velocity()[joint],
                 acceleration: (d * u + dd * rate * rate).abs() / limits.acceleration()[joint],
-                jerk: full.abs() / jerk[joint],
-                change: (d * knot.jerk).abs() / jerk[joint],
+                jerk: full.abs() / limit,
+                change: (d * knot.jerk).abs() / limit,
             });
         }
     }
