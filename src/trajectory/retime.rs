@@ -1,8 +1,10 @@
 //! From a joint path to motion in time, as fast as the limits allow.
 
-use super::profile::Profile;
+use super::jerk::SmoothLaw;
+use super::profile::{Profile, Start};
 use super::sampled::{sample_times, Trajectory, TrajectoryPoint};
 use super::spline::{Spline, SplineError};
+use super::tip::{TipLimits, TipUse};
 use super::MotionLimits;
 use crate::model::Chain;
 use crate::planning::JointPath;
@@ -11,6 +13,9 @@ use crate::planning::JointPath;
 const REPAIRS: usize = 16;
 /// How far the interpolation between samples may go over a limit (a share of it).
 pub const SAMPLING_SLACK: f64 = 5e-4;
+
+/// How far [`TimedPath::knots`] may be off the motion's accelerations (a share of the limits).
+pub const KNOT_SLACK: f64 = 5e-4;
 
 /// Why a path cannot be timed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -45,6 +50,43 @@ pub enum RetimeError {
         /// Duration of the motion \[s\].
         duration: f64,
     },
+    /// A velocity at the start that cannot be used.
+    #[error(
+        "the velocity at the start is {got:?}: it must be {expected} finite numbers, one a joint"
+    )]
+    StartVelocity {
+        /// What was given.
+        got: Vec<f64>,
+        /// Joints of the chain.
+        expected: usize,
+    },
+    /// The velocity at the start is not along the path.
+    #[error("joint '{joint}' moves at {velocity} at the start, along the path it would be {along}: plan a path that starts in the direction of motion, or blend")]
+    StartDirection {
+        /// The joint that is farthest off.
+        joint: String,
+        /// Its velocity \[rad/s, m/s\].
+        velocity: f64,
+        /// What it would be along the path \[rad/s, m/s\].
+        along: f64,
+    },
+    /// A limit of the tip that is none.
+    #[error("the tip's speed or acceleration limit is {value}: it must be positive and finite")]
+    TipLimit {
+        /// What was given \[m/s, m/s²\].
+        value: f64,
+    },
+    /// Jerk limits, but no rest at the start.
+    #[error(
+        "a motion with limited jerk has to start at rest: stop first, or leave jerk unlimited"
+    )]
+    JerkFromMotion,
+    /// The arm cannot slow down in time along the path.
+    #[error("the arm is too fast at the start to follow the path within its limits: {factor:.3} of the velocity would do; blend, or stop first")]
+    StartTooFast {
+        /// Share of the start velocity from which the path can be followed.
+        factor: f64,
+    },
     /// The numbers are so extreme that no finite profile results.
     #[error(
         "no finite motion results: the path ({length} long) and the limits do not fit together"
@@ -55,13 +97,106 @@ pub enum RetimeError {
     },
 }
 
+/// What may be asked of a timed path beyond the joints' limits.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimingOptions {
+    /// Velocity of the joints at the start \[rad/s, m/s\]; at rest if none. It must be along the path
+    /// (within [`START_ANGLE_COSINE`]); where it is not, see [`blend`](super::blend()).
+    pub start_velocity: Option<Vec<f64>>,
+    /// Largest speed of the tip \[m/s\].
+    pub tip_speed: Option<f64>,
+    /// Largest acceleration of the tip \[m/s²\].
+    pub tip_acceleration: Option<f64>,
+}
+
+/// Cosine of the largest angle between the velocity at the start and the path's first step, in joint
+/// space: within it the path leaves its start in the direction of motion exactly.
+pub const START_ANGLE_COSINE: f64 = 0.999;
+
+/// The tip's limits, if any is asked for.
+fn tip_limits(options: &TimingOptions) -> Result<Option<TipLimits>, RetimeError> {
+    let limit = |value: Option<f64>| match value {
+        Some(value) if value > 0.0 && value.is_finite() => Ok(value),
+        Some(value) => Err(RetimeError::TipLimit { value }),
+        None => Ok(f64::INFINITY),
+    };
+    let tip = TipLimits {
+        speed: limit(options.tip_speed)?,
+        acceleration: limit(options.tip_acceleration)?,
+    };
+    Ok((tip.speed.is_finite() || tip.acceleration.is_finite()).then_some(tip))
+}
+
+/// Direction (unit length) and rate in which the path is entered; none from rest.
+fn start_direction(
+    path: &JointPath,
+    chain: &Chain,
+    velocity: &[f64],
+) -> Result<Option<(Vec<f64>, f64)>, RetimeError> {
+    if velocity.len() != chain.dof() || velocity.iter().any(|v| !v.is_finite()) {
+        return Err(RetimeError::StartVelocity {
+            got: velocity.to_vec(),
+            expected: chain.dof(),
+        });
+    }
+    let norm = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let rate = norm(velocity);
+    let steps = path.points.first().into_iter().flat_map(|first| {
+        path.points.iter().map(move |point| {
+            let step = point.iter().zip(first).map(|(to, from)| to - from);
+            step.collect::<Vec<f64>>()
+        })
+    });
+    let Some(step) = steps.into_iter().find(|step| norm(step) > 1e-6) else {
+        return Ok(None);
+    };
+    if rate < 1e-9 || step.len() != velocity.len() {
+        return Ok(None);
+    }
+    let length = norm(&step);
+    let along = step.iter().zip(velocity).map(|(s, v)| s * v).sum::<f64>() / (length * length);
+    if along * length >= START_ANGLE_COSINE * rate {
+        return Ok(Some((velocity.iter().map(|v| v / rate).collect(), rate)));
+    }
+    let off = |joint: &usize| (velocity[*joint] - along * step[*joint]).abs();
+    let joint = (0..step.len())
+        .max_by(|a, b| off(a).total_cmp(&off(b)))
+        .unwrap_or(0);
+    Err(RetimeError::StartDirection {
+        joint: chain.dofs[joint].name.clone(),
+        velocity: velocity[joint],
+        along: along * step[joint],
+    })
+}
+
 /// A section of the path between two rests.
 #[derive(Debug, Clone, PartialEq)]
 struct Section {
     spline: Spline,
     profile: Profile,
+    /// The law to follow instead of the profile where jerk is limited.
+    smooth: Option<SmoothLaw>,
     /// When it begins \[s\].
     start: f64,
+}
+
+impl Section {
+    fn duration(&self) -> f64 {
+        let smooth = self.smooth.as_ref();
+        smooth.map_or_else(|| self.profile.duration(), SmoothLaw::duration)
+    }
+
+    /// Piece, s, ṡ and s̈ at `time` \[s\] from the section's begin.
+    fn law(&self, time: f64) -> (usize, f64, f64, f64) {
+        match &self.smooth {
+            Some(smooth) => smooth.state(time),
+            None => {
+                let law = self.profile.law(time);
+                let piece = self.profile.piece[law.interval];
+                (piece, law.s, law.rate, law.acceleration)
+            }
+        }
+    }
 }
 
 /// The fastest trajectory along `path` within `limits`, sampled at most `sample_period` \[s\] apart:
@@ -88,7 +223,7 @@ pub struct TimedPath {
     stretch: f64,
 }
 
-/// A grid point of a timed path; between two of one section s̈ is constant.
+/// A point of a timed path; between two of one section s̈ is constant, or s⃛ where jerk is limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimingKnot {
     /// Which section between stops.
@@ -99,6 +234,8 @@ pub struct TimingKnot {
     pub s: f64,
     /// Its rate \[1/s\].
     pub rate: f64,
+    /// s̈ \[1/s²\] from here on: until the next point, or at this one where jerk is limited.
+    pub acceleration: f64,
 }
 
 impl TimedPath {
@@ -112,6 +249,23 @@ impl TimedPath {
         chain: &Chain,
         limits: &MotionLimits,
     ) -> Result<Self, RetimeError> {
+        Self::with_options(path, chain, limits, &TimingOptions::default())
+    }
+
+    /// As [`TimedPath::new`], with what is not usual.
+    ///
+    /// # Errors
+    /// [`RetimeError`].
+    pub fn with_options(
+        path: &JointPath,
+        chain: &Chain,
+        limits: &MotionLimits,
+        options: &TimingOptions,
+    ) -> Result<Self, RetimeError> {
+        let start = match &options.start_velocity {
+            Some(velocity) => start_direction(path, chain, velocity)?,
+            None => None,
+        };
         let bounds: Vec<(f64, f64)> = chain.dofs.iter().map(|d| (d.lower, d.upper)).collect();
         let mut splines = Vec::with_capacity(path.stops.len() + 1);
         let mut from = 0;
@@ -127,10 +281,13 @@ impl TimedPath {
                     return Err(RetimeError::Stop { stop, points });
                 }
             };
-            splines.push(Spline::through(section, &bounds)?);
+            let direction = start.as_ref().filter(|_| from == 0);
+            let direction = direction.map(|(direction, _)| direction.as_slice());
+            splines.push(Spline::through_from(section, &bounds, direction)?);
             from = stop;
         }
-        Self::along(splines, limits)
+        let tip = tip_limits(options)?.map(|tip| (chain, tip));
+        Self::along_from(splines, limits, start.map(|(_, rate)| rate), tip)
     }
 
     /// The fastest motion along splines, one after the other, at rest in between.
@@ -138,6 +295,19 @@ impl TimedPath {
     /// # Errors
     /// [`RetimeError`], not for stops.
     pub fn along(splines: Vec<Spline>, limits: &MotionLimits) -> Result<Self, RetimeError> {
+        Self::along_from(splines, limits, None, None)
+    }
+
+    /// As [`TimedPath::along`], where the first spline is entered with a rate ṡ \[1/s\], if it is given.
+    fn along_from(
+        splines: Vec<Spline>,
+        limits: &MotionLimits,
+        rate: Option<f64>,
+        tip: Option<(&Chain, TipLimits)>,
+    ) -> Result<Self, RetimeError> {
+        if rate.is_some() && limits.jerk().is_some() {
+            return Err(RetimeError::JerkFromMotion);
+        }
         let mut sections = Vec::with_capacity(splines.len());
         for spline in splines {
             if spline.dof() != limits.dof() {
@@ -150,10 +320,24 @@ impl TimedPath {
             if spline.pieces() == 0 {
                 continue;
             }
-            let profile = Profile::fastest(&spline, limits);
+            let start = rate
+                .filter(|_| sections.is_empty())
+                .and_then(|rate| Some((rate, *spline.knots().first()?)))
+                .map(|(rate, s)| Start { s, rate });
+            let mut profile = Profile::fastest_from(&spline, limits, start);
+            if let Some((chain, tip)) = &tip {
+                tip.lower(chain, &spline, limits, &mut profile);
+            }
+            profile
+                .fits_start()
+                .map_err(|factor| RetimeError::StartTooFast { factor })?;
+            let smooth = limits
+                .jerk()
+                .map(|jerk| SmoothLaw::new(&spline, &profile, limits, jerk));
             sections.push(Section {
                 spline,
                 profile,
+                smooth,
                 start: 0.0,
             });
         }
@@ -166,6 +350,14 @@ impl TimedPath {
             stretch: 1.0,
         };
         timed.line_up();
+        if let Some((chain, tip)) = &tip {
+            let factor = timed.tip_use(chain, tip).stretch();
+            if factor > 1.0 && rate.is_some() {
+                let factor = 1.0 / factor;
+                return Err(RetimeError::StartTooFast { factor });
+            }
+            timed.stretch = factor.max(1.0);
+        }
         if timed.duration().is_finite() && timed.duration() > 0.0 {
             Ok(timed)
         } else {
@@ -174,35 +366,120 @@ impl TimedPath {
         }
     }
 
+    /// The motion from `time` \[s\] on, timed anew within `limits`, which must not be tighter than
+    /// those it was made with (else the rate at its start may be too high, and is cut). `None`
+    /// if it has arrived by then.
+    pub(super) fn retimed_from(&self, time: f64, limits: &MotionLimits) -> Option<Self> {
+        let own = (time / self.stretch).max(0.0);
+        if own >= self.duration() / self.stretch {
+            return None;
+        }
+        let number = self
+            .sections
+            .partition_point(|section| section.start <= own)
+            .saturating_sub(1);
+        let mut sections = Vec::with_capacity(self.sections.len() - number);
+        for (index, section) in self.sections.iter().enumerate().skip(number) {
+            let start = (index == number).then(|| {
+                let (_, s, rate, _) = section.law(own - section.start);
+                Start {
+                    s,
+                    rate: rate / self.stretch,
+                }
+            });
+            // At the very start the rules of the start apply: rest, or a derivative of zero.
+            let start = start.filter(|_| own > section.start);
+            sections.push(Section {
+                spline: section.spline.clone(),
+                profile: Profile::fastest_from(&section.spline, limits, start),
+                smooth: None,
+                start: 0.0,
+            });
+        }
+        let mut timed = Self {
+            sections,
+            limits: limits.clone(),
+            stretch: 1.0,
+        };
+        timed.line_up();
+        (timed.duration().is_finite() && timed.duration() > 0.0).then_some(timed)
+    }
+
+    /// Largest use of the tip's limits, looked at several times an interval or a millisecond.
+    fn tip_use(&self, chain: &Chain, tip: &TipLimits) -> TipUse {
+        let mut most = TipUse::default();
+        for section in &self.sections {
+            let grid = match &section.smooth {
+                Some(smooth) => smooth.knots.iter().map(|knot| knot.time).collect(),
+                None => section.profile.t.clone(),
+            };
+            for pair in grid.windows(2) {
+                let parts = ((pair[1] - pair[0]) / 1e-3).ceil().clamp(4.0, 64.0);
+                for part in 0..=parts as usize {
+                    let time = pair[0] + (pair[1] - pair[0]) * part as f64 / parts;
+                    let (piece, s, rate, u) = section.law(time);
+                    most = most.max(tip.usage(chain, &section.spline, piece, s, rate, u));
+                }
+            }
+        }
+        most
+    }
+
     /// Sets the sections' start times.
     fn line_up(&mut self) {
         let mut start = 0.0;
         for section in &mut self.sections {
             section.start = start;
-            start += section.profile.duration();
+            start += section.duration();
         }
     }
 
     /// How long the motion takes \[s\].
     pub fn duration(&self) -> f64 {
-        self.sections
-            .last()
-            .map_or(0.0, |s| s.start + s.profile.duration())
-            * self.stretch
+        self.sections.last().map_or(0.0, |s| s.start + s.duration()) * self.stretch
     }
 
-    /// The grid of the speed profile.
+    /// The motion as points between which s̈ is constant, or s⃛ where jerk is limited. Where s̈ is
+    /// not constant, points are put so close to each other that no joint's acceleration is off by
+    /// more than [`KNOT_SLACK`] of its limit.
     pub fn knots(&self) -> Vec<TimingKnot> {
         let mut knots = Vec::new();
         for (number, section) in self.sections.iter().enumerate() {
-            let profile = &section.profile;
-            for ((&s, &x), &t) in profile.s.iter().zip(&profile.x).zip(&profile.t) {
-                knots.push(TimingKnot {
-                    section: number,
-                    time: (section.start + t) * self.stretch,
-                    s,
-                    rate: x.sqrt() / self.stretch,
-                });
+            let knot = |time: f64, s: f64, rate: f64, acceleration: f64| TimingKnot {
+                section: number,
+                time: (section.start + time) * self.stretch,
+                s,
+                rate: rate / self.stretch,
+                acceleration: acceleration / (self.stretch * self.stretch),
+            };
+            if let Some(smooth) = &section.smooth {
+                let all = smooth.knots.iter();
+                knots.extend(all.map(|k| knot(k.time, k.s, k.rate, k.acceleration)));
+                continue;
+            }
+            let (profile, spline) = (&section.profile, &section.spline);
+            let mut time = 0.0;
+            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
+            knots.push(knot(
+                time,
+                profile.s.first().copied().unwrap_or(0.0),
+                rate,
+                0.0,
+            ));
+            for interval in 0..profile.piece.len() {
+                let parts = profile.parts(interval, spline, &self.limits, KNOT_SLACK);
+                for part in 1..=parts {
+                    let (s, x) = profile.inside(interval, part as f64 / parts as f64);
+                    let step = (profile.s[interval + 1] - profile.s[interval]) / parts as f64;
+                    let next = x.sqrt();
+                    let span = 2.0 * step / (rate + next);
+                    if let Some(last) = knots.last_mut().filter(|_| span > 0.0) {
+                        last.acceleration = (next - rate) / span / (self.stretch * self.stretch);
+                    }
+                    time += span;
+                    rate = next;
+                    knots.push(knot(time, s, rate, 0.0));
+                }
             }
         }
         knots
@@ -220,43 +497,14 @@ impl TimedPath {
             time,
             ..Default::default()
         };
-        let Some(Section {
-            spline,
-            profile,
-            start,
-        }) = self.sections.get(number)
-        else {
+        let Some(section) = self.sections.get(number) else {
             return point;
         };
-        let local = own - start;
         let outside = time < 0.0 || time > self.duration();
-        let last = profile.piece.len().saturating_sub(1);
-        let i = profile
-            .t
-            .partition_point(|&t| t <= local)
-            .saturating_sub(1)
-            .min(last);
-        let h = profile.s[i + 1] - profile.s[i];
-        let u = (profile.x[i + 1] - profile.x[i]) / (2.0 * h);
-        let rate = profile.x[i].sqrt();
-        let step = profile.t[i + 1] - profile.t[i];
-        let since = (local - profile.t[i]).clamp(0.0, step);
-        // From the nearer end, so that both ends are met exactly.
-        let (s, rate) = if since <= 0.5 * step {
-            (
-                profile.s[i] + since * (rate + 0.5 * u * since),
-                rate + u * since,
-            )
-        } else {
-            let back = step - since;
-            let rate = profile.x[i + 1].sqrt();
-            (
-                profile.s[i + 1] - back * (rate - 0.5 * u * back),
-                rate - u * back,
-            )
-        };
+        let (piece, s, rate, u) = section.law(own - section.start);
+        let spline = &section.spline;
         for joint in 0..spline.dof() {
-            let [q, d, dd] = spline.evaluate(profile.piece[i], joint, s);
+            let [q, d, dd] = spline.evaluate(piece, joint, s);
             let (velocity, acceleration) = if outside {
                 (0.0, 0.0)
             } else {
@@ -270,6 +518,12 @@ impl TimedPath {
             point.accelerations.push(acceleration);
         }
         point
+    }
+
+    /// Whether the motion does not begin at rest.
+    fn starts_moving(&self) -> bool {
+        let first = self.sections.first();
+        first.is_some_and(|section| section.profile.starts_moving())
     }
 
     fn sampled(&self, period: f64) -> Option<Vec<TrajectoryPoint>> {
@@ -310,7 +564,13 @@ impl TimedPath {
         let mut timed = self.clone();
         let mut points = timed.sampled(period).ok_or_else(unusable)?;
         let mut excess = timed.excess(&points);
-        for _ in 0..REPAIRS {
+        // What was smoothed cannot be slowed down in places.
+        let repairs = if self.limits.jerk().is_some() {
+            0
+        } else {
+            REPAIRS
+        };
+        for _ in 0..repairs {
             if excess.iter().all(Excess::is_small) {
                 break;
             }
@@ -318,10 +578,20 @@ impl TimedPath {
             points = timed.sampled(period).ok_or_else(unusable)?;
             excess = timed.excess(&points);
         }
+        // The velocity at the start is given: what was slowed down must still begin with it.
+        let fits = |timed: &Self| {
+            let first = timed.sections.first();
+            first.map_or(Ok(()), |section| section.profile.fits_start())
+        };
+        fits(&timed).map_err(|factor| RetimeError::StartTooFast { factor })?;
         if !excess.iter().all(Excess::is_small) {
             let factor = excess.iter().fold(1.0_f64, |most, e| {
                 most.max(e.velocity).max(e.acceleration.sqrt())
             });
+            if timed.starts_moving() {
+                let factor = 1.0 / factor;
+                return Err(RetimeError::StartTooFast { factor });
+            }
             timed.stretch *= factor;
             points = timed.sampled(period * factor).ok_or_else(unusable)?;
         }
