@@ -10,6 +10,8 @@
 //! | `distance` | distances of points and segments |
 //! | `subdivision` | edges split until they meet only at their ends |
 //! | `faces` | what lies between the pieces, and what covers it |
+//! | `parts`, `order` | what has to be merged together; in which order all is numbered |
+//! | `splice`, `update` | one obstacle changed without building everything again |
 //! | `arrangement` | merged outlines: edges and corners without crossings |
 //! | `triangulation` | the free space in triangles, and what is seen through them |
 //! | `bodies`, `grid` | what blocks, flat, and found quickly |
@@ -27,13 +29,17 @@ mod faces;
 mod grid;
 mod location;
 pub mod offset;
+mod order;
 mod overlay;
+mod parts;
 pub mod polygon;
 mod polygon_error;
 pub mod predicates;
 pub mod sector;
+mod splice;
 mod subdivision;
 pub mod triangulation;
+mod update;
 pub mod world;
 
 pub use arrangement::{Arrangement, Edge, Vertex};

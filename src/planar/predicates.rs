@@ -38,6 +38,25 @@ impl Orientation {
 /// Exact orientation of the triangle `a, b, c`.
 #[inline]
 pub fn orient2d(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientation {
+    // The first stage of the predicate, here so that it is compiled into every loop: beyond
+    // this bound rounding cannot have changed the sign.
+    let (left, right) = ((a.x - c.x) * (b.y - c.y), (a.y - c.y) * (b.x - c.x));
+    let bound = FILTER * (left.abs() + right.abs());
+    if left - right > bound {
+        return Orientation::Left;
+    }
+    if right - left > bound {
+        return Orientation::Right;
+    }
+    exact_orientation(a, b, c)
+}
+
+/// Error bound of the determinant in `f64`: `(3 + 16 ε) ε` with ε = 2⁻⁵³ \[Shewchuk1997\].
+const FILTER: f64 = 3.330_669_073_875_472e-16;
+
+#[cold]
+#[inline(never)]
+fn exact_orientation(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientation {
     let sign = robust::orient2d(
         Coord { x: a.x, y: a.y },
         Coord { x: b.x, y: b.y },
