@@ -172,10 +172,9 @@ impl Bodies {
         };
         let edge = |i: &u32| &arrangement.edges()[*i as usize];
         let loops = arrangement.loops();
-        let rings = loops.iter().map(|ring| {
-            ring.iter()
-                .map(|i| arrangement.point(edge(i).ends[0]))
-        });
+        let rings = loops
+            .iter()
+            .map(|ring| ring.iter().map(|i| arrangement.point(edge(i).ends[0])));
         let mut bodies = Bodies::default();
         bodies.add_body(0, kind);
         for ring in rings {

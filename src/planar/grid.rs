@@ -176,7 +176,10 @@ impl Grid {
             (p.x - self.min[0]) / self.cell,
             (p.y - self.min[1]) / self.cell,
         );
-        if y < -self.slack || y > self.rows as f64 + self.slack || x > self.columns as f64 + self.slack {
+        if y < -self.slack
+            || y > self.rows as f64 + self.slack
+            || x > self.columns as f64 + self.slack
+        {
             return;
         }
         let row = (y as usize).min(self.rows - 1);

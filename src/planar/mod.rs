@@ -11,7 +11,7 @@
 //! | `subdivision` | edges split until they meet only at their ends |
 //! | `faces` | what lies between the pieces, and what covers it |
 //! | `parts`, `order` | what has to be merged together; in which order all is numbered |
-//! | `splice`, `update` | one obstacle changed without building everything again |
+//! | `splice`, `update`, `retriangulation` | one obstacle changed without building everything again |
 //! | `arrangement` | merged outlines: edges and corners without crossings |
 //! | `triangulation` | the free space in triangles, and what is seen through them |
 //! | `bodies`, `grid` | what blocks, flat, and found quickly |
@@ -35,8 +35,9 @@ mod parts;
 pub mod polygon;
 mod polygon_error;
 pub mod predicates;
+mod retriangulation;
 pub mod sector;
-mod splice;
+pub(crate) mod splice;
 mod subdivision;
 pub mod triangulation;
 mod update;
@@ -46,4 +47,5 @@ pub use arrangement::{Arrangement, Edge, Vertex};
 pub use offset::{Join, OffsetError};
 pub use polygon::{Polygon, PolygonError, PolygonOptions, Repair, Repaired, SelfCrossing};
 pub use sector::Contact;
+pub use update::Edit;
 pub use world::{Location, Obstacle, PlanarWorld, WorldError, WorldOptions};

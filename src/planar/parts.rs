@@ -72,9 +72,8 @@ fn near(bodies: &Bodies, i: u32, j: u32) -> bool {
         return false;
     }
     let ((a, b), (c, d)) = (bodies.edge(i), bodies.edge(j));
-    let apart = |a: f64, b: f64, c: f64, d: f64| {
-        a.max(b) + LINK < c.min(d) || c.max(d) + LINK < a.min(b)
-    };
+    let apart =
+        |a: f64, b: f64, c: f64, d: f64| a.max(b) + LINK < c.min(d) || c.max(d) + LINK < a.min(b);
     !apart(a.x, b.x, c.x, d.x)
         && !apart(a.y, b.y, c.y, d.y)
         && segment_segment(&a, &b, &c, &d) <= LINK
@@ -148,10 +147,7 @@ impl Parts {
         let mut sets = Sets((0..bodies.rings.len() as u32).collect());
         let mut is_simple = vec![true; bodies.rings.len()];
         pairs(&mut |i, j| {
-            let (r, s) = (
-                bodies.edge_ring[i as usize],
-                bodies.edge_ring[j as usize],
-            );
+            let (r, s) = (bodies.edge_ring[i as usize], bodies.edge_ring[j as usize]);
             if r == s {
                 if is_simple[r as usize] && near(bodies, i, j) {
                     is_simple[r as usize] = false;
@@ -271,22 +267,14 @@ fn crossing_sign(bodies: &Bodies, edge: u32) -> i32 {
 }
 
 /// The outline of a single ring without contacts. `None` if its vertices are not simple ones.
-fn simple_outline(
-    bodies: &Bodies,
-    ring: u32,
-    depth: i32,
-    contact: Contact,
-) -> Option<Arrangement> {
+fn simple_outline(bodies: &Bodies, ring: u32, depth: i32, contact: Contact) -> Option<Arrangement> {
     let edges = bodies.rings[ring as usize].edges();
     let first = edges.start;
     // Which way round it goes decides whether its surroundings are its body's side.
-    let lowest = edges
-        .clone()
-        .min_by(|i, j| {
-            let (p, q) = (bodies.points[*i as usize], bodies.points[*j as usize]);
-            p.x.total_cmp(&q.x).then(p.y.total_cmp(&q.y))
-        })?
-        as usize;
+    let lowest = edges.clone().min_by(|i, j| {
+        let (p, q) = (bodies.points[*i as usize], bodies.points[*j as usize]);
+        p.x.total_cmp(&q.x).then(p.y.total_cmp(&q.y))
+    })? as usize;
     let around = |i: usize| {
         let (to, from) = (bodies.next[i] as usize, bodies.prev[i] as usize);
         (bodies.points[to], bodies.points[from])

@@ -71,6 +71,18 @@ fn exact_orientation(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orien
     }
 }
 
+/// Whether `d` lies strictly inside the circle through `a`, `b` and `c`, which turn
+/// counter-clockwise.
+pub(crate) fn in_circle(
+    a: &Point2<f64>,
+    b: &Point2<f64>,
+    c: &Point2<f64>,
+    d: &Point2<f64>,
+) -> bool {
+    let coord = |p: &Point2<f64>| Coord { x: p.x, y: p.y };
+    robust::incircle(coord(a), coord(b), coord(c), coord(d)) > 0.0
+}
+
 /// Smallest coordinate magnitude that is kept. \[m\]
 ///
 /// Products of such numbers do not underflow, which is what the exact predicates

@@ -73,9 +73,9 @@ pub(crate) fn splice(
     let mut same: Vec<(u32, u32)> = Vec::new();
     let mut at = 0;
     let copy = |range: std::ops::Range<usize>,
-                    vertices: &mut Vec<Vertex>,
-                    part_of: &mut Vec<u32>,
-                    number: &mut [u32]| {
+                vertices: &mut Vec<Vertex>,
+                part_of: &mut Vec<u32>,
+                number: &mut [u32]| {
         for v in range {
             let part = stays(v);
             if part != NONE {
@@ -90,13 +90,22 @@ pub(crate) fn splice(
         copy(at..place, &mut vertices, &mut part_of, &mut number);
         at = place;
         fresh_number[own as usize] = vertices.len() as u32;
-        if old.vertices.get(at).is_some_and(|v| v.point == vertex.point) {
+        if old
+            .vertices
+            .get(at)
+            .is_some_and(|v| v.point == vertex.point)
+        {
             same.push((at as u32, vertices.len() as u32));
         }
         vertices.push(vertex);
         part_of.push(part);
     }
-    copy(at..old.vertices.len(), &mut vertices, &mut part_of, &mut number);
+    copy(
+        at..old.vertices.len(),
+        &mut vertices,
+        &mut part_of,
+        &mut number,
+    );
     if renamed.has_moved {
         for new in number.iter().filter(|n| **n != NONE) {
             for o in &mut vertices[*new as usize].obstacles {
@@ -145,10 +154,7 @@ pub(crate) fn splice(
         }
     }
     for (old_vertex, new) in same {
-        let (a, b) = (
-            &old.vertices[old_vertex as usize],
-            &vertices[new as usize],
-        );
+        let (a, b) = (&old.vertices[old_vertex as usize], &vertices[new as usize]);
         let is_same = a.sectors == b.sectors && a.corner == b.corner && a.turn == b.turn;
         if is_same && !has_changed[new as usize] {
             number[old_vertex as usize] = new;

@@ -8,6 +8,8 @@
 //!
 //! Longer than most files here: the triangulation and the expansion through it are read together.
 
+use std::sync::Arc;
+
 use nalgebra::Point2;
 use spade::{ConstrainedDelaunayTriangulation, Triangulation as _};
 
@@ -16,35 +18,104 @@ use super::predicates::{orient2d, Orientation};
 use super::sector::{Side, Turn};
 
 /// No triangle.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Triangles of a world's free space.
 #[derive(Debug, Clone, Default)]
 pub struct Triangulation {
     /// The arrangement's vertices, then the box's corners.
-    points: Vec<Point2<f64>>,
+    pub(super) points: Vec<Point2<f64>>,
     /// Corners of every triangle, counter-clockwise.
-    corners: Vec<[u32; 3]>,
+    pub(super) corners: Vec<[u32; 3]>,
     /// The triangle beyond the edge from corner `k` to the next one; `NONE` beyond the box.
-    beyond: Vec<[u32; 3]>,
+    pub(super) beyond: Vec<[u32; 3]>,
     /// Bit `k`: that edge is an outline.
-    outlines: Vec<u8>,
+    pub(super) outlines: Vec<u8>,
     /// Whether a triangle is blocked.
-    blocked: Vec<bool>,
+    pub(super) blocked: Vec<bool>,
     /// Free triangles at every vertex, flat, each with the place of the vertex in it.
-    start: Vec<u32>,
-    fan: Vec<(u32, u8)>,
+    pub(super) start: Vec<u32>,
+    pub(super) fan: Vec<(u32, u8)>,
     /// A triangle near every cell of a grid over the box.
-    hints: Hints,
+    pub(super) hints: Arc<Hints>,
+    /// Whether what lies outside the box's edges is blocked.
+    pub(super) outside_is_blocked: bool,
 }
 
 /// The next corner counter-clockwise.
 #[inline]
-fn next(k: usize) -> usize {
+pub(super) fn next(k: usize) -> usize {
     if k == 2 {
         0
     } else {
         k + 1
+    }
+}
+
+/// The next corner clockwise.
+#[inline]
+pub(super) fn previous(k: usize) -> usize {
+    if k == 0 {
+        2
+    } else {
+        k - 1
+    }
+}
+
+/// Triangles as the library makes them, the outer face left out.
+pub(super) struct Mesh {
+    pub corners: Vec<[u32; 3]>,
+    /// The triangle beyond the edge from corner `k` to the next one; `NONE` at the hull.
+    pub beyond: Vec<[u32; 3]>,
+    /// Bit `k`: that edge is a constraint.
+    pub constrained: Vec<u8>,
+}
+
+impl Mesh {
+    /// Triangulates the hull of `points` along the constraints. `None` if the library refuses,
+    /// or if constraints cross or points coincide.
+    pub fn new(points: &[Point2<f64>], mut constraints: Vec<[u32; 2]>) -> Option<Self> {
+        for [a, b] in &mut constraints {
+            if a > b {
+                std::mem::swap(a, b);
+            }
+        }
+        constraints.sort_unstable();
+        constraints.dedup();
+        let constraints = constraints.iter().map(|e| e.map(|v| v as usize)).collect();
+        let vertices = points
+            .iter()
+            .map(|p| spade::Point2::new(p.x, p.y))
+            .collect();
+        let mut conflicts = 0;
+        let cdt = ConstrainedDelaunayTriangulation::<spade::Point2<f64>>::try_bulk_load_cdt(
+            vertices,
+            constraints,
+            |_| conflicts += 1,
+        )
+        .ok()?;
+        if conflicts > 0 || cdt.num_vertices() != points.len() {
+            return None;
+        }
+        let count = cdt.num_inner_faces();
+        let mut mesh = Mesh {
+            corners: vec![[0; 3]; count],
+            beyond: vec![[NONE; 3]; count],
+            constrained: vec![0; count],
+        };
+        for face in cdt.inner_faces() {
+            // The outer face is number 0.
+            let t = face.index() - 1;
+            for (k, edge) in face.adjacent_edges().iter().enumerate() {
+                mesh.corners[t][k] = edge.from().index() as u32;
+                let other = edge.rev().face();
+                if !other.is_outer() {
+                    mesh.beyond[t][k] = other.index() as u32 - 1;
+                }
+                mesh.constrained[t] |= u8::from(edge.is_constraint_edge()) << k;
+            }
+        }
+        Some(mesh)
     }
 }
 
@@ -81,82 +152,68 @@ impl Triangulation {
             Point2::new(low.x, high.y),
         ]);
 
-        let mut constraints: Vec<[usize; 2]> = arrangement
-            .edges()
-            .iter()
-            .map(|e| e.ends.map(|v| v as usize))
-            .map(|[a, b]| [a.min(b), a.max(b)])
-            .collect();
-        constraints.sort_unstable();
-        constraints.dedup();
-        let vertices = points
-            .iter()
-            .map(|p| spade::Point2::new(p.x, p.y))
-            .collect();
-        let mut conflicts = 0;
-        let cdt = ConstrainedDelaunayTriangulation::<spade::Point2<f64>>::try_bulk_load_cdt(
-            vertices,
-            constraints,
-            |_| conflicts += 1,
-        )
-        .ok()?;
-        if conflicts > 0 || cdt.num_vertices() != points.len() {
-            return None;
-        }
-        let count = cdt.num_inner_faces();
+        let constraints = arrangement.edges().iter().map(|e| e.ends).collect();
+        let mesh = Mesh::new(&points, constraints)?;
+        let count = mesh.corners.len();
         let mut this = Triangulation {
             points,
-            corners: vec![[0; 3]; count],
-            beyond: vec![[NONE; 3]; count],
-            outlines: vec![0; count],
+            corners: mesh.corners,
+            beyond: mesh.beyond,
+            outlines: mesh.constrained,
             blocked: vec![false; count],
+            outside_is_blocked,
             ..Triangulation::default()
         };
-        for face in cdt.inner_faces() {
-            // The outer face is number 0.
-            let t = face.index() - 1;
-            for (k, edge) in face.adjacent_edges().iter().enumerate() {
-                this.corners[t][k] = edge.from().index() as u32;
-                let other = edge.rev().face();
-                if !other.is_outer() {
-                    this.beyond[t][k] = other.index() as u32 - 1;
-                }
-                this.outlines[t] |= u8::from(edge.is_constraint_edge()) << k;
-            }
-        }
-        this.block(arrangement, real as u32, outside_is_blocked);
+        this.block(arrangement, real as u32);
         this.collect_fans();
-        this.hints = Hints::new(&this, low, high);
+        this.hints = Arc::new(Hints::new(&this, low, high));
         Some(this)
     }
 
     /// Floods blocked and free areas from the outlines' two sides.
-    fn block(&mut self, arrangement: &Arrangement, real: u32, outside_is_blocked: bool) {
-        let mut solid: Vec<(u32, u32)> = arrangement
-            .edges()
-            .iter()
-            .filter(|e| !e.is_wall)
-            .map(|e| (e.ends[0], e.ends[1]))
-            .collect();
-        solid.sort_unstable();
-        let mut known = vec![false; self.corners.len()];
-        let mut stack: Vec<(u32, bool)> = Vec::new();
-        for (t, corners) in (0u32..).zip(&self.corners) {
+    fn block(&mut self, arrangement: &Arrangement, real: u32) {
+        let mut seeds: Vec<(u32, bool)> = Vec::new();
+        for t in 0..self.corners.len() as u32 {
+            self.outline_seeds(t, arrangement, &mut seeds);
+            let corners = self.corners[t as usize];
             for k in 0..3 {
-                let (a, b) = (corners[k], corners[next(k)]);
-                // The triangle lies to the left of its edges.
-                if solid.binary_search(&(a, b)).is_ok() {
-                    stack.push((t, true));
-                } else if solid.binary_search(&(b, a)).is_ok() {
-                    stack.push((t, false));
-                }
-                if a >= real && b >= real {
-                    stack.push((t, outside_is_blocked));
+                if corners[k] >= real && corners[next(k)] >= real {
+                    seeds.push((t, self.outside_is_blocked));
                 }
             }
         }
-        // Blocked ones first: where a seam can be passed both of its sides are blocked.
-        stack.sort_unstable_by_key(|s| (s.1, s.0));
+        let known = vec![false; self.corners.len()];
+        self.flood(seeds, known);
+    }
+
+    /// What the outlines among a triangle's edges say about it.
+    pub(super) fn outline_seeds(
+        &self,
+        t: u32,
+        arrangement: &Arrangement,
+        seeds: &mut Vec<(u32, bool)>,
+    ) {
+        let is_solid = |ends: [u32; 2]| {
+            let edges = arrangement.edges();
+            let found = edges.binary_search_by_key(&ends, |e| e.ends);
+            found.is_ok_and(|i| !edges[i].is_wall)
+        };
+        let corners = self.corners[t as usize];
+        for k in (0..3).filter(|k| self.outlines[t as usize] >> k & 1 == 1) {
+            let (a, b) = (corners[k], corners[next(k)]);
+            // The triangle lies to the left of its edges. Where a seam can be passed both of
+            // its sides are blocked.
+            if is_solid([a, b]) {
+                seeds.push((t, true));
+            } else if is_solid([b, a]) {
+                seeds.push((t, false));
+            }
+        }
+    }
+
+    /// Says of all triangles that are not known yet whether they are blocked.
+    pub(super) fn flood(&mut self, seeds: Vec<(u32, bool)>, mut known: Vec<bool>) {
+        let mut stack = seeds;
         while let Some((t, blocked)) = stack.pop() {
             if std::mem::replace(&mut known[t as usize], true) {
                 continue;
@@ -164,14 +221,14 @@ impl Triangulation {
             self.blocked[t as usize] = blocked;
             for k in 0..3 {
                 let other = self.through(t, k);
-                if other != NONE {
+                if other != NONE && !known[other as usize] {
                     stack.push((other, blocked));
                 }
             }
         }
     }
 
-    fn collect_fans(&mut self) {
+    pub(super) fn collect_fans(&mut self) {
         let mut start = vec![0u32; self.points.len() + 1];
         let free = |t: &usize| !self.blocked[*t];
         for t in (0..self.corners.len()).filter(free) {
@@ -192,6 +249,39 @@ impl Triangulation {
         }
         self.start = start;
         self.fan = fan;
+    }
+
+    /// Checks that the triangles fit together; for tests and fuzzing.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub(crate) fn sanity_check(&self) -> Result<(), String> {
+        for (t, corners) in (0u32..).zip(&self.corners) {
+            let [a, b, c] = corners.map(|v| self.points[v as usize]);
+            if orient2d(&a, &b, &c) != Orientation::Left {
+                return Err(format!("triangle {t} does not turn left"));
+            }
+            for k in 0..3 {
+                let other = self.beyond[t as usize][k];
+                if other == NONE {
+                    continue;
+                }
+                let ends = [corners[k], corners[next(k)]];
+                let back = self.place_of(other, t).map(|j| {
+                    let corners = self.corners[other as usize];
+                    let outline = self.outlines[other as usize] >> j & 1;
+                    ([corners[next(j)], corners[j]], outline)
+                });
+                let outline = self.outlines[t as usize] >> k & 1;
+                if back != Some((ends, outline)) {
+                    return Err(format!("triangles {t} and {other} do not fit"));
+                }
+                if outline == 0 && self.blocked[t as usize] != self.blocked[other as usize] {
+                    return Err(format!("no outline parts triangles {t} and {other}"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Number of triangles.
@@ -292,7 +382,7 @@ impl Triangulation {
 
     /// The triangle beyond edge `k` of `t`, `NONE` if that is an outline.
     #[inline]
-    fn through(&self, t: u32, k: usize) -> u32 {
+    pub(super) fn through(&self, t: u32, k: usize) -> u32 {
         if self.outlines[t as usize] >> k & 1 == 1 {
             NONE
         } else {
@@ -301,7 +391,7 @@ impl Triangulation {
     }
 
     /// The place in `t` of the edge that it shares with `other`.
-    fn place_of(&self, t: u32, other: u32) -> Option<usize> {
+    pub(super) fn place_of(&self, t: u32, other: u32) -> Option<usize> {
         self.beyond[t as usize].iter().position(|n| *n == other)
     }
 
@@ -379,8 +469,14 @@ impl Triangulation {
     }
 
     /// A triangle that holds `p` (in its inside or on its rim).
-    fn locate(&self, p: &Point2<f64>) -> Option<u32> {
-        let mut t = self.hints.near(p)?;
+    pub(super) fn locate(&self, p: &Point2<f64>) -> Option<u32> {
+        // After an update a hint may point behind the last triangle.
+        let near = self.hints.near(p)?;
+        let mut t = if (near as usize) < self.corners.len() {
+            near
+        } else {
+            0
+        };
         let holds = |t: u32| {
             let c = self.corners[t as usize];
             (0..3).all(|k| {
@@ -410,7 +506,7 @@ pub struct SightStack(Vec<Cone>);
 
 /// A triangle near every cell of a uniform grid.
 #[derive(Debug, Clone, Default)]
-struct Hints {
+pub(super) struct Hints {
     low: Point2<f64>,
     cell: nalgebra::Vector2<f64>,
     side: usize,

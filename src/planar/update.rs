@@ -86,7 +86,9 @@ impl PlanarWorld {
         }
         let boundary = self.obstacles.len() as u32;
         if old.has_complement() {
-            let first = old.rings.partition_point(|r| old.obstacle(r.body) < boundary) as u32;
+            let first =
+                old.rings
+                    .partition_point(|r| old.obstacle(r.body) < boundary) as u32;
             for r in first..old.rings.len() as u32 {
                 ring_map[r as usize] = sources.rings.len() as u32 + (r - first);
             }
@@ -134,9 +136,7 @@ impl PlanarWorld {
         // Kept parts around which a body went or came.
         let mut covered_anew: Vec<u32> = Vec::new();
         for part in 0..kept {
-            let went = removed_rings
-                .iter()
-                .map(|r| parts.winding(old, *r, part));
+            let went = removed_rings.iter().map(|r| parts.winding(old, *r, part));
             let came = new_rings.iter().map(|r| parts.winding(&sources, *r, part));
             let change = came.sum::<i32>() - went.sum::<i32>();
             if change != 0 {
@@ -173,9 +173,7 @@ impl PlanarWorld {
                 let r = old.edge_ring[e as usize];
                 match ring_map[r as usize] {
                     NONE => e,
-                    new => {
-                        sources.rings[new as usize].first + (e - old.rings[r as usize].first)
-                    }
+                    new => sources.rings[new as usize].first + (e - old.rings[r as usize].first),
                 }
             },
         };

@@ -6,6 +6,7 @@
 //! | `sweep` | visibility graph by rotational sweep, O(n² log n) |
 //! | `graph` | what both share: nodes, flat adjacency, queries |
 //! | `taut` | the one that serves: taut edges through triangles, stored or lazy |
+//! | `dynamic` | the same after one obstacle changed, without building it again |
 //! | `search` | Dijkstra and A* |
 //! | `trapezoid` | trapezoidal map with point location in O(log n) |
 //! | `trapezoidal_map` | its road map: fast, not the shortest; `shorten` |
@@ -20,6 +21,7 @@ use nalgebra::Point2;
 
 use crate::planar::PlanarWorld;
 
+pub mod dynamic;
 mod ends;
 pub mod graph;
 mod naive;
@@ -29,6 +31,7 @@ pub mod taut;
 mod trapezoid;
 pub mod trapezoidal_map;
 
+pub use dynamic::{DynamicRoadmap, UpdateError};
 pub use graph::VisibilityGraph;
 pub use taut::TautRoadmap;
 pub use trapezoidal_map::{shorten, TrapezoidalRoadmap};

@@ -16,29 +16,29 @@ use nalgebra::Point2;
 
 use crate::planar::sector::Turn;
 use crate::planar::triangulation::{SightStack, Triangulation};
-use crate::planar::PlanarWorld;
+use crate::planar::{Contact, PlanarWorld};
 
 use super::ends::{assemble, free_end, look_around, no_path};
 use super::search::{shortest, Adjacency, Found, Graph, Search};
 use super::{End, Roadmap, Route, RouteError, VisibilityGraph};
 
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Taut visibility graph, stored or lazy.
 #[derive(Debug)]
 pub struct TautRoadmap {
     name: &'static str,
     world: Arc<PlanarWorld>,
-    triangulation: Triangulation,
-    points: Vec<Point2<f64>>,
-    turns: Vec<Turn>,
+    pub(super) triangulation: Triangulation,
+    pub(super) points: Vec<Point2<f64>>,
+    pub(super) turns: Vec<Turn>,
     /// The arrangement's vertex of every node, and back.
-    vertices: Vec<u32>,
-    node_of: Vec<u32>,
-    /// Taut edges along outlines, in case no triangle lies beside them.
-    outlines: Adjacency,
+    pub(super) vertices: Vec<u32>,
+    pub(super) node_of: Vec<u32>,
+    /// Taut edges along seams that can be passed: no free triangle lies beside them.
+    seams: Adjacency,
     /// All taut edges; `None` when they are found as they are needed.
-    graph: Option<Adjacency>,
+    pub(super) graph: Option<Adjacency>,
     /// Decides when rounding upset this one.
     exact: OnceLock<Box<VisibilityGraph>>,
 }
@@ -47,8 +47,31 @@ impl TautRoadmap {
     /// Builds the triangles and, unless `lazy`, the graph. `None` if the outlines could not
     /// be triangulated.
     pub fn new(name: &'static str, world: Arc<PlanarWorld>, lazy: bool) -> Option<Self> {
+        let mut this = Self::without_graph(name, world.clone(), Self::triangulate(&world)?);
+        if !lazy {
+            let mut edges: Vec<[u32; 2]> = this.seams.edges().collect();
+            let mut stack = SightStack::default();
+            for i in 0..this.points.len() as u32 {
+                this.seen_by_node(i, i + 1, &mut stack, |j| edges.push([i, j]));
+            }
+            edges.sort_unstable();
+            edges.dedup();
+            this.graph = Some(this.adjacency(&edges));
+        }
+        Some(this)
+    }
+
+    pub(super) fn triangulate(world: &PlanarWorld) -> Option<Triangulation> {
+        Triangulation::new(world.arrangement(), world.boundary().is_some())
+    }
+
+    /// The nodes and what else is not the graph.
+    pub(super) fn without_graph(
+        name: &'static str,
+        world: Arc<PlanarWorld>,
+        triangulation: Triangulation,
+    ) -> Self {
         let arrangement = world.arrangement();
-        let triangulation = Triangulation::new(arrangement, world.boundary().is_some())?;
         let mut points = Vec::new();
         let mut turns = Vec::new();
         let mut vertices = Vec::new();
@@ -68,32 +91,39 @@ impl TautRoadmap {
             turns,
             vertices,
             node_of,
-            outlines: Adjacency::default(),
+            seams: Adjacency::default(),
             graph: None,
             exact: OnceLock::new(),
             world: world.clone(),
         };
-        let mut along: Vec<[u32; 2]> = arrangement
-            .edges()
-            .iter()
-            .map(|e| e.ends.map(|v| this.node_of[v as usize]))
-            .filter(|[a, b]| *a != NONE && *b != NONE && this.is_taut(*a, *b))
-            .map(|[a, b]| [a.min(b), a.max(b)])
-            .collect();
-        along.sort_unstable();
-        along.dedup();
-        this.outlines = this.adjacency(&along);
-        if !lazy {
-            let mut edges = along;
-            let mut stack = SightStack::default();
-            for i in 0..this.points.len() as u32 {
-                this.seen_by_node(i, i + 1, &mut stack, |j| edges.push([i, j]));
-            }
-            edges.sort_unstable();
-            edges.dedup();
-            this.graph = Some(this.adjacency(&edges));
+        // Edges that are outlines both ways.
+        let edges = arrangement.edges();
+        let mut seams: Vec<[u32; 2]> = Vec::new();
+        if world.options().contact == Contact::Passable {
+            let has = |ends: [u32; 2]| edges.binary_search_by_key(&ends, |e| e.ends).is_ok();
+            seams = edges
+                .iter()
+                .filter(|e| e.ends[0] < e.ends[1] && has([e.ends[1], e.ends[0]]))
+                .map(|e| e.ends.map(|v| this.node_of[v as usize]))
+                .filter(|[a, b]| *a != NONE && *b != NONE && this.is_taut(*a, *b))
+                .collect();
         }
-        Some(this)
+        this.seams = this.adjacency(&seams);
+        this
+    }
+
+    /// Nodes and stored edges.
+    pub(super) fn stored_graph(&self) -> Option<(&[Point2<f64>], &Adjacency)> {
+        self.graph.as_ref().map(|g| (self.points.as_slice(), g))
+    }
+
+    /// All neighbours of a node, found anew, ascending.
+    pub(super) fn all_neighbours(&self, node: u32, stack: &mut SightStack, seen: &mut Vec<u32>) {
+        seen.clear();
+        self.seen_by_node(node, 0, stack, |j| seen.push(j));
+        seen.extend(self.seams.neighbours(node).map(|n| n.0));
+        seen.sort_unstable();
+        seen.dedup();
     }
 
     fn adjacency(&self, edges: &[[u32; 2]]) -> Adjacency {
@@ -185,13 +215,8 @@ impl Graph for Lazy<'_> {
 
     fn for_each_neighbour(&mut self, node: u32, mut f: impl FnMut(u32, f64)) {
         let roadmap = self.roadmap;
-        self.seen.clear();
-        roadmap.seen_by_node(node, 0, &mut self.stack, |j| self.seen.push(j));
-        self.seen
-            .extend(roadmap.outlines.neighbours(node).map(|n| n.0));
-        // In the order of the stored graph, so that both break ties alike.
-        self.seen.sort_unstable();
-        self.seen.dedup();
+        // In the order of the stored graph.
+        roadmap.all_neighbours(node, &mut self.stack, &mut self.seen);
         let p = &roadmap.points[node as usize];
         for &j in &self.seen {
             f(j, (roadmap.points[j as usize] - p).norm());

@@ -9,3 +9,4 @@ mod oracle;
 mod polygons;
 mod routes;
 mod scenes;
+mod updates;
