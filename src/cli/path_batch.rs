@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use nalgebra::{Point2, Vector2};
 use serde::Serialize;
 
 use super::arm::{read_text, write_text};
 use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
 use super::CliError;
-use crate::planar::{PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, Roadmap};
+use crate::planar::{Edit, Obstacle, PlanarWorld, Polygon, WorldOptions};
+use crate::roadmap::{build_roadmap, DynamicRoadmap, Roadmap};
 
 /// Runs every query of a planar scene.
 #[derive(Debug, Args)]
@@ -33,6 +34,10 @@ pub struct PathBatch {
     /// What to do with polygons that cross themselves.
     #[arg(long, value_enum, default_value = "refuse")]
     self_crossing: SelfCrossingArgument,
+    /// Afterwards move this many random obstacles a little, one after the other, and print how
+    /// long the road map takes to follow; some results are compared with a rebuild.
+    #[arg(long, default_value_t = 0)]
+    update: usize,
     /// Where to write all results, JSON.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -64,6 +69,17 @@ struct Comparison {
 }
 
 #[derive(Debug, Serialize)]
+struct Updates {
+    moves: usize,
+    median_ms: f64,
+    p99_ms: f64,
+    /// How many of the results were compared with a rebuild; all of them were equal.
+    verified: usize,
+    /// Median time of those rebuilds.
+    rebuild_median_ms: f64,
+}
+
+#[derive(Debug, Serialize)]
 struct Report {
     scene: String,
     roadmap: String,
@@ -75,6 +91,8 @@ struct Report {
     query_p99_us: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updates: Option<Updates>,
     results: Vec<QueryResult>,
 }
 
@@ -119,6 +137,10 @@ impl PathBatch {
             query_median_us: quantile(&times, 0.5),
             query_p99_us: quantile(&times, 0.99),
             reference: self.compare(&results)?,
+            updates: match self.update {
+                0 => None,
+                moves => Some(follow_moves(roadmap.world(), moves)?),
+            },
             results,
         };
         if let Some(out) = &self.out {
@@ -179,6 +201,82 @@ impl PathBatch {
         }
         Ok(Some(comparison))
     }
+}
+
+/// Moves random obstacles by up to a hundredth of the scene, always the same ones.
+fn follow_moves(world: &Arc<PlanarWorld>, moves: usize) -> Result<Updates, CliError> {
+    let count = world.obstacles().len();
+    if count == 0 {
+        return Err(CliError::BadInput("no obstacle to move".to_owned()));
+    }
+    let points = world.obstacles().iter().flat_map(|o| o.polygon.outer());
+    let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    for p in points {
+        low = [low[0].min(p.x), low[1].min(p.y)];
+        high = [high[0].max(p.x), high[1].max(p.y)];
+    }
+    let reach = 0.01 * (high[0] - low[0]).max(high[1] - low[1]);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut snapshot = DynamicRoadmap::new(world.clone());
+    let (mut times, mut rebuilds) = (Vec::new(), Vec::new());
+    let every = moves.div_ceil(10);
+    for k in 0..moves {
+        let which = ((random() * count as f64) as usize).min(count - 1);
+        let by = Vector2::new(2.0 * random() - 1.0, 2.0 * random() - 1.0) * reach;
+        let moved = |ring: &[Point2<f64>]| ring.iter().map(|p| p + by).collect::<Vec<_>>();
+        let obstacle = &snapshot.world().obstacles()[which];
+        let Ok(polygon) = Polygon::from_points(&moved(obstacle.polygon.outer())) else {
+            continue;
+        };
+        let edit = Edit {
+            remove: vec![which as u32],
+            at: which,
+            insert: vec![Obstacle {
+                id: obstacle.id.clone(),
+                polygon,
+            }],
+        };
+        let begin = Instant::now();
+        let next = snapshot
+            .edited(&edit)
+            .map_err(|error| CliError::BadInput(error.to_string()))?;
+        times.push(begin.elapsed().as_secs_f64() * 1e3);
+        snapshot = next;
+        if k % every == 0 {
+            let now = snapshot.world();
+            let begin = Instant::now();
+            let again = PlanarWorld::build(
+                now.obstacles().to_vec(),
+                now.boundary().cloned(),
+                now.options(),
+            )
+            .map_err(|error| CliError::BadInput(error.to_string()))?;
+            let again = DynamicRoadmap::new(Arc::new(again));
+            rebuilds.push(begin.elapsed().as_secs_f64() * 1e3);
+            let same_world = again.world().arrangement() == now.arrangement();
+            if !same_world || again.graph() != snapshot.graph() {
+                return Err(CliError::NoSolution(format!(
+                    "after move {k} of obstacle '{}' the road map is not that of a rebuild",
+                    now.obstacles()[which].id
+                )));
+            }
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    rebuilds.sort_by(f64::total_cmp);
+    Ok(Updates {
+        moves: times.len(),
+        median_ms: quantile(&times, 0.5),
+        p99_ms: quantile(&times, 0.99),
+        verified: rebuilds.len(),
+        rebuild_median_ms: quantile(&rebuilds, 0.5),
+    })
 }
 
 fn run_queries(scene: &Scene, roadmap: &dyn Roadmap) -> Vec<QueryResult> {
@@ -257,6 +355,17 @@ fn print_table(report: &Report) {
         println!(
             "reference  {} lengths compared, largest relative difference {:.1e} (query {})",
             reference.compared, reference.max_relative_difference, reference.worst_query
+        );
+    }
+    if let Some(updates) = &report.updates {
+        println!(
+            "updates    {} obstacles moved: median {:.3} ms, p99 {:.3} ms ({} compared with a \
+             rebuild of {:.3} ms: equal)",
+            updates.moves,
+            updates.median_ms,
+            updates.p99_ms,
+            updates.verified,
+            updates.rebuild_median_ms
         );
     }
 }
