@@ -204,7 +204,7 @@ pub fn line_crossing(
 
 /// Whether the direction `center → p` lies in the half-turn `[0, π)` that starts along +x.
 #[inline]
-fn in_upper_half(center: &Point2<f64>, p: &Point2<f64>) -> bool {
+pub(crate) fn in_upper_half(center: &Point2<f64>, p: &Point2<f64>) -> bool {
     p.y > center.y || (p.y == center.y && p.x > center.x)
 }
 

@@ -9,16 +9,13 @@ use nalgebra::Point2;
 use super::arrangement::Arrangement;
 use super::predicates::{in_circle, orient2d, segments_meet, Meeting, Orientation};
 use super::splice::Changes;
-use super::triangulation::{next, previous, Mesh, Triangulation, NONE};
+use super::triangulation::{next, previous, Beyond, Mesh, Triangle, Triangulation, NONE};
 
 /// An edge around the hole (its inside to the left), and what lies beyond.
 #[derive(Debug, Clone, Copy)]
 struct Rim {
     ends: [u32; 2],
-    /// The triangle outside, and the place of the edge in it; `NONE` at the box.
-    outside: u32,
-    place: usize,
-    is_outline: bool,
+    outside: Beyond,
 }
 
 impl Triangulation {
@@ -55,13 +52,14 @@ impl Triangulation {
         number.extend(real..real + 4);
         let mut this = Triangulation {
             points,
-            corners: self
-                .corners
+            triangles: self
+                .triangles
                 .iter()
-                .map(|c| c.map(|v| number[v as usize]))
+                .map(|t| Triangle {
+                    corners: t.corners.map(|v| number[v as usize]),
+                    ..*t
+                })
                 .collect(),
-            beyond: self.beyond.clone(),
-            outlines: self.outlines.clone(),
             blocked: self.blocked.clone(),
             start: Vec::new(),
             fan: Vec::new(),
@@ -80,9 +78,9 @@ impl Triangulation {
     /// Triangles that have to go, ascending.
     fn hole(&self, gone: u32, changes: &Changes) -> Vec<u32> {
         let mut in_hole: Vec<bool> = self
-            .corners
+            .triangles
             .iter()
-            .map(|c| c.iter().any(|v| *v >= gone))
+            .map(|t| t.corners.iter().any(|v| *v >= gone))
             .collect();
         let mut seen_for = vec![u32::MAX; in_hole.len()];
         let mut stack: Vec<u32> = Vec::new();
@@ -96,7 +94,9 @@ impl Triangulation {
                     continue;
                 }
                 in_hole[t as usize] = true;
-                stack.extend(self.beyond[t as usize].iter().filter(|n| **n != NONE));
+                let beyond = self.triangles[t as usize].beyond.into_iter();
+                let beyond = beyond.filter(|b| *b != Beyond::OUTSIDE);
+                stack.extend(beyond.map(Beyond::triangle));
             }
         }
         (0u32..)
@@ -108,7 +108,9 @@ impl Triangulation {
 
     /// Whether a triangle and the segment `a b` have any point in common.
     fn meets_segment(&self, t: u32, a: &Point2<f64>, b: &Point2<f64>) -> bool {
-        let corners = self.corners[t as usize].map(|v| self.points[v as usize]);
+        let corners = self.triangles[t as usize]
+            .corners
+            .map(|v| self.points[v as usize]);
         let sides = (0..3).map(|k| (corners[k], corners[next(k)]));
         sides
             .clone()
@@ -125,7 +127,7 @@ impl Triangulation {
         arrangement: &Arrangement,
         changes: &Changes,
     ) -> Option<()> {
-        let mut in_hole = vec![false; self.corners.len()];
+        let mut in_hole = vec![false; self.triangles.len()];
         for t in hole {
             in_hole[*t as usize] = true;
         }
@@ -143,28 +145,17 @@ impl Triangulation {
         let mut rim: Vec<Rim> = Vec::new();
         let mut constraints: Vec<[u32; 2]> = Vec::new();
         for &t in hole {
-            let corners = self.corners[t as usize];
+            let Triangle { corners, beyond } = self.triangles[t as usize];
             for v in corners.iter().filter(|v| **v < gone) {
                 take(*v);
             }
-            for k in 0..3 {
+            for (k, outside) in beyond.into_iter().enumerate() {
                 let ends = [corners[k], corners[next(k)]];
-                let outside = self.beyond[t as usize][k];
-                let is_outline = self.outlines[t as usize] >> k & 1 == 1;
-                if outside == NONE || !in_hole[outside as usize] {
+                if outside == Beyond::OUTSIDE || !in_hole[outside.triangle() as usize] {
                     let ends = ends.map(&mut take);
-                    let place = match outside {
-                        NONE => 0,
-                        _ => self.place_of(outside, t)?,
-                    };
-                    rim.push(Rim {
-                        ends,
-                        outside,
-                        place,
-                        is_outline,
-                    });
+                    rim.push(Rim { ends, outside });
                     constraints.push(ends);
-                } else if is_outline && ends.iter().all(|v| *v < gone) {
+                } else if outside.is_closed() && ends.iter().all(|v| *v < gone) {
                     constraints.push(ends.map(&mut take));
                 }
             }
@@ -172,23 +163,25 @@ impl Triangulation {
         for v in &changes.added {
             take(*v);
         }
-        constraints.extend(changes.added_edges.iter().map(|e| e.map(&mut take)));
+        let outlines = changes.added_edges.iter().chain(&changes.rejoined_edges);
+        constraints.extend(outlines.map(|e| e.map(&mut take)));
         rim.sort_unstable_by_key(|r| r.ends);
         let points: Vec<Point2<f64>> = global.iter().map(|v| self.points[*v as usize]).collect();
-        let mesh = Mesh::new(&points, constraints)?;
+        let mesh = Mesh::new(&points, constraints)?.0;
 
         // The triangles inside the rim.
         let rim_at = |f: usize, k: usize| {
-            let ends = [mesh.corners[f][k], mesh.corners[f][next(k)]];
+            let corners = mesh[f].corners;
+            let ends = [corners[k], corners[next(k)]];
             rim.binary_search_by_key(&ends, |r| r.ends)
                 .ok()
                 .map(|i| rim[i])
         };
-        let mut slot = vec![NONE; mesh.corners.len()];
+        let mut slot = vec![NONE; mesh.len()];
         let mut order: Vec<usize> = Vec::new();
         let mut stack: Vec<usize> = Vec::new();
         let mut on_rim = 0;
-        for f in 0..mesh.corners.len() {
+        for f in 0..mesh.len() {
             let count = (0..3).filter(|k| rim_at(f, *k).is_some()).count();
             on_rim += count;
             if count > 0 {
@@ -199,7 +192,7 @@ impl Triangulation {
             return None;
         }
         let mut free_slots = hole.iter().copied();
-        let mut count = self.corners.len() as u32;
+        let mut count = self.triangles.len() as u32;
         while let Some(f) = stack.pop() {
             if slot[f] != NONE {
                 continue;
@@ -211,39 +204,37 @@ impl Triangulation {
             order.push(f);
             for k in 0..3 {
                 if rim_at(f, k).is_none() {
-                    match mesh.beyond[f][k] {
-                        NONE => return None,
-                        other => stack.push(other as usize),
+                    match mesh[f].beyond[k] {
+                        Beyond::OUTSIDE => return None,
+                        other => stack.push(other.triangle() as usize),
                     }
                 }
             }
         }
         let unused: Vec<u32> = free_slots.collect();
         let count = count as usize;
-        self.corners.resize(count, [0; 3]);
-        self.beyond.resize(count, [NONE; 3]);
-        self.outlines.resize(count, 0);
+        self.triangles.resize(count, Triangle::EMPTY);
         self.blocked.resize(count, false);
         for &f in &order {
             let t = slot[f] as usize;
-            self.corners[t] = mesh.corners[f].map(|v| global[v as usize]);
-            self.outlines[t] = 0;
+            self.triangles[t].corners = mesh[f].corners.map(|v| global[v as usize]);
             self.blocked[t] = false;
             for k in 0..3 {
-                let (other, is_outline) = match rim_at(f, k) {
-                    Some(edge) => {
-                        if edge.outside != NONE {
-                            self.beyond[edge.outside as usize][edge.place] = t as u32;
+                self.triangles[t].beyond[k] = match rim_at(f, k) {
+                    Some(Rim { outside, .. }) => {
+                        if outside != Beyond::OUTSIDE {
+                            let other = &mut self.triangles[outside.triangle() as usize];
+                            other.beyond[outside.place()] =
+                                Beyond::new(t as u32, k, outside.is_closed());
                         }
-                        (edge.outside, edge.is_outline)
+                        outside
                     }
-                    None => (
-                        slot[mesh.beyond[f][k] as usize],
-                        mesh.constrained[f] >> k & 1 == 1,
-                    ),
+                    None => {
+                        let beyond = mesh[f].beyond[k];
+                        let other = slot[beyond.triangle() as usize];
+                        Beyond::new(other, beyond.place(), beyond.is_closed())
+                    }
                 };
-                self.beyond[t][k] = other;
-                self.outlines[t] |= u8::from(is_outline) << k;
             }
         }
         // Free and blocked, from the outlines and from what is known around the hole.
@@ -255,14 +246,11 @@ impl Triangulation {
         for &f in &order {
             let t = slot[f];
             self.outline_seeds(t, arrangement, &mut seeds);
-            for k in 0..3 {
-                let other = self.through(t, k);
-                if other == NONE {
-                    if self.beyond[t as usize][k] == NONE {
-                        seeds.push((t, self.outside_is_blocked));
-                    }
-                } else if known[other as usize] {
-                    seeds.push((t, self.blocked[other as usize]));
+            for beyond in self.triangles[t as usize].beyond {
+                if beyond == Beyond::OUTSIDE {
+                    seeds.push((t, self.outside_is_blocked));
+                } else if !beyond.is_closed() && known[beyond.triangle() as usize] {
+                    seeds.push((t, self.blocked[beyond.triangle() as usize]));
                 }
             }
         }
@@ -283,72 +271,63 @@ impl Triangulation {
             .flat_map(|t| (0..3).map(move |k| (*t, k)))
             .collect();
         while let Some((t, k)) = stack.pop() {
-            let o = self.through(t, k);
-            if o == NONE {
+            let beyond = self.triangles[t as usize].beyond[k];
+            if beyond.is_closed() {
                 continue;
             }
-            let Some(j) = self.place_of(o, t) else {
-                continue;
-            };
-            let [a, b, c] = [k, next(k), previous(k)].map(|k| self.corners[t as usize][k]);
-            let d = self.corners[o as usize][previous(j)];
+            let (o, j) = (beyond.triangle(), beyond.place());
+            let (near, far) = (self.triangles[t as usize], self.triangles[o as usize]);
+            let [a, b, c] = [k, next(k), previous(k)].map(|k| near.corners[k]);
+            let d = far.corners[previous(j)];
             let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.points[v as usize]);
             if !in_circle(&pa, &pb, &pc, &pd) {
                 continue;
             }
             // The edge a b becomes c d.
-            let side = |this: &Self, t: u32, k: usize| {
-                let outline = this.outlines[t as usize] >> k & 1;
-                (this.beyond[t as usize][k], outline)
+            let (ca, bc) = (near.beyond[previous(k)], near.beyond[next(k)]);
+            let (ad, db) = (far.beyond[next(j)], far.beyond[previous(j)]);
+            self.triangles[t as usize] = Triangle {
+                corners: [c, a, d],
+                beyond: [ca, ad, Beyond::new(o, 2, false)],
             };
-            let (ca, bc) = (side(self, t, previous(k)), side(self, t, next(k)));
-            let (ad, db) = (side(self, o, next(j)), side(self, o, previous(j)));
-            self.corners[t as usize] = [c, a, d];
-            self.corners[o as usize] = [d, b, c];
-            self.beyond[t as usize] = [ca.0, ad.0, o];
-            self.beyond[o as usize] = [db.0, bc.0, t];
-            self.outlines[t as usize] = ca.1 | ad.1 << 1;
-            self.outlines[o as usize] = db.1 | bc.1 << 1;
-            self.relink(ad.0, o, t);
-            self.relink(bc.0, t, o);
+            self.triangles[o as usize] = Triangle {
+                corners: [d, b, c],
+                beyond: [db, bc, Beyond::new(t, 2, false)],
+            };
+            self.relink(t);
+            self.relink(o);
             stack.extend([(t, 0), (t, 1), (o, 0), (o, 1)]);
         }
     }
 
-    /// Tells triangle `t` (if there is one) that its neighbour has a new number.
-    fn relink(&mut self, t: u32, old: u32, new: u32) {
-        if t != NONE {
-            for n in &mut self.beyond[t as usize] {
-                if *n == old {
-                    *n = new;
-                }
+    /// Tells the neighbours of triangle `t` where it is.
+    fn relink(&mut self, t: u32) {
+        for (k, beyond) in self.triangles[t as usize].beyond.into_iter().enumerate() {
+            if beyond != Beyond::OUTSIDE {
+                self.triangles[beyond.triangle() as usize].beyond[beyond.place()] =
+                    Beyond::new(t, k, beyond.is_closed());
             }
         }
     }
 
     /// Takes a triangle that nothing leads to out of the arrays.
     fn remove(&mut self, t: u32) {
-        let last = self.corners.len() as u32 - 1;
-        if t != last {
-            for n in self.beyond[last as usize] {
-                self.relink(n, last, t);
-            }
-        }
-        self.corners.swap_remove(t as usize);
-        self.beyond.swap_remove(t as usize);
-        self.outlines.swap_remove(t as usize);
+        self.triangles.swap_remove(t as usize);
         self.blocked.swap_remove(t as usize);
+        if (t as usize) < self.triangles.len() {
+            self.relink(t);
+        }
     }
 
     /// Calls `found` with all vertices (and some more) from which any part of the outline
     /// edges `sources` is seen.
     pub(crate) fn weakly_visible(&self, sources: &[[u32; 2]], mut found: impl FnMut(u32)) {
-        let mut visits = vec![0u8; self.corners.len() * 3];
+        let mut visits = vec![0u8; self.triangles.len() * 3];
         let mut stack: Vec<Wedge> = Vec::new();
         for &[a, b] in sources {
             let range = self.start[a as usize] as usize..self.start[a as usize + 1] as usize;
             for &(t, _) in &self.fan[range] {
-                let corners = self.corners[t as usize];
+                let corners = self.triangles[t as usize].corners;
                 for k in 0..3 {
                     let ends = [corners[k], corners[next(k)]];
                     if ends == [a, b] || ends == [b, a] {
@@ -370,7 +349,7 @@ impl Triangulation {
     ) {
         while let Some(mut wedge) = stack.pop() {
             let (t, edge) = (wedge.triangle, wedge.edge as usize);
-            let corners = self.corners[t as usize];
+            let Triangle { corners, beyond } = self.triangles[t as usize];
             let visit = &mut visits[t as usize * 3 + edge];
             match *visit {
                 DONE => continue,
@@ -389,34 +368,34 @@ impl Triangulation {
             let reaches_right = right == Orientation::Left;
             let reaches_left = left == Orientation::Right;
             let mut enter = |k: usize, right: [u32; 2], left: [u32; 2]| {
-                let other = self.through(t, k);
-                if other == NONE {
-                    return;
-                }
-                if let Some(edge) = self.place_of(other, t) {
+                if !beyond[k].is_closed() {
                     stack.push(Wedge {
-                        triangle: other,
-                        edge: edge as u8,
+                        triangle: beyond[k].triangle(),
+                        edge: beyond[k].place() as u8,
                         right,
                         left,
                     });
                 }
             };
             let (to_right, to_left) = (next(edge), previous(edge));
+            let (near_left, near_right) = (corners[edge], corners[next(edge)]);
             if reaches_right {
-                let left = if reaches_left {
-                    [wedge.left[0], apex]
-                } else {
-                    wedge.left
-                };
+                let mut left = wedge.left;
+                if reaches_left {
+                    // From the source's end, unless what lies on the right hides it.
+                    let is_hidden =
+                        orient2d(at(left[0]), at(apex), at(near_right)) == Orientation::Left;
+                    left = [if is_hidden { near_right } else { left[0] }, apex];
+                }
                 enter(to_right, wedge.right, left);
             }
             if reaches_left {
-                let right = if reaches_right {
-                    [wedge.right[0], apex]
-                } else {
-                    wedge.right
-                };
+                let mut right = wedge.right;
+                if reaches_right {
+                    let is_hidden =
+                        orient2d(at(right[0]), at(apex), at(near_left)) == Orientation::Right;
+                    right = [if is_hidden { near_left } else { right[0] }, apex];
+                }
                 enter(to_left, right, wedge.left);
             }
         }
@@ -427,9 +406,10 @@ impl Triangulation {
 const MOST_VISITS: u8 = 16;
 const DONE: u8 = u8::MAX;
 
-/// All lines of sight from an edge into a triangle: they lie to the left of the line from the
-/// edge's left end by a vertex on the right, and to the right of the line from its right end by
-/// a vertex on the left.
+/// All lines of sight from a source edge into a triangle: from where they come in they lie to
+/// the left of a line by a vertex on their right, and to the right of a line by a vertex on
+/// their left. The one begins at the source's left end, the other at its right end, or at a
+/// vertex that hides it.
 #[derive(Debug, Clone, Copy)]
 struct Wedge {
     triangle: u32,

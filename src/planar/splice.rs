@@ -13,10 +13,11 @@ pub(crate) struct Changes {
     pub vertices: Vec<u32>,
     /// New numbers of vertices that came or whose surroundings changed, ascending.
     pub added: Vec<u32>,
-    /// Edges that went (old vertices) and came (new vertices); those at a vertex whose
-    /// surroundings changed are among both.
+    /// Edges that went (old vertices) and came (new vertices).
     pub removed_edges: Vec<[u32; 2]>,
     pub added_edges: Vec<[u32; 2]>,
+    /// Edges that stay, but end at a vertex whose surroundings changed (new vertices).
+    pub rejoined_edges: Vec<[u32; 2]>,
 }
 
 /// An arrangement that takes new parts in.
@@ -124,33 +125,33 @@ pub(crate) fn splice(
     for (old, new) in &same {
         tentative[*old as usize] = *new;
     }
-    let key = |ends: [u32; 2], is_wall: bool| (ends, is_wall);
-    let went: Vec<usize> = (0..old.edges.len())
-        .filter(|i| stays(old.edges[*i].ends[0] as usize) == NONE)
-        .collect();
-    let mut before: Vec<([u32; 2], bool)> = went
+    let went: Vec<&Edge> = old
+        .edges
         .iter()
-        .map(|i| &old.edges[*i])
-        .map(|e| key(e.ends.map(|v| tentative[v as usize]), e.is_wall))
+        .filter(|e| stays(e.ends[0] as usize) == NONE)
         .collect();
+    let renumbered = |e: &Edge| (e.ends.map(|v| tentative[v as usize]), e.is_wall);
+    let mut before: Vec<([u32; 2], bool)> = went.iter().map(|e| renumbered(e)).collect();
     before.sort_unstable();
+    let after: Vec<([u32; 2], bool)> = new_edges.iter().map(|e| (e.ends, e.is_wall)).collect();
+    let mut changes = Changes::default();
     let mut has_changed = vec![false; vertices.len()];
-    let mut mark = |ends: [u32; 2]| {
-        for v in ends {
-            if v != NONE {
-                has_changed[v as usize] = true;
+    for edge in &went {
+        let new = renumbered(edge);
+        if after.binary_search(&new).is_err() {
+            changes.removed_edges.push(edge.ends);
+            for v in new.0.iter().filter(|v| **v != NONE) {
+                has_changed[*v as usize] = true;
             }
         }
-    };
-    let after: Vec<([u32; 2], bool)> = new_edges.iter().map(|e| key(e.ends, e.is_wall)).collect();
-    for edge in &before {
-        if after.binary_search(edge).is_err() {
-            mark(edge.0);
-        }
     }
-    for edge in &after {
-        if before.binary_search(edge).is_err() {
-            mark(edge.0);
+    let (stayed, came): (Vec<_>, Vec<_>) = after
+        .iter()
+        .partition(|edge| before.binary_search(edge).is_ok());
+    for (ends, _) in came {
+        changes.added_edges.push(ends);
+        for v in ends {
+            has_changed[v as usize] = true;
         }
     }
     for (old_vertex, new) in same {
@@ -164,22 +165,14 @@ pub(crate) fn splice(
     for new in number.iter().filter(|n| **n != NONE) {
         is_kept[*new as usize] = true;
     }
-    let changes = Changes {
-        added: (0..vertices.len() as u32)
-            .filter(|v| !is_kept[*v as usize])
-            .collect(),
-        removed_edges: went
-            .iter()
-            .map(|i| old.edges[*i].ends)
-            .filter(|ends| ends.iter().any(|v| number[*v as usize] == NONE))
-            .collect(),
-        added_edges: new_edges
-            .iter()
-            .map(|e| e.ends)
-            .filter(|ends| ends.iter().any(|v| !is_kept[*v as usize]))
-            .collect(),
-        vertices: number,
-    };
+    let is_new = |v: &u32| !is_kept[*v as usize];
+    changes.added = (0..vertices.len() as u32).filter(is_new).collect();
+    changes.rejoined_edges = stayed
+        .iter()
+        .map(|edge| edge.0)
+        .filter(|ends| ends.iter().any(is_new))
+        .collect();
+    changes.vertices = number;
 
     // Both are sorted: the order of what stays is the same as before.
     let mut new_edges = new_edges.into_iter().peekable();

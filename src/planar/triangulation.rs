@@ -15,22 +15,64 @@ use spade::{ConstrainedDelaunayTriangulation, Triangulation as _};
 
 use super::arrangement::Arrangement;
 use super::predicates::{orient2d, Orientation};
-use super::sector::{Side, Turn};
 
-/// No triangle.
+/// No vertex or triangle.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// What lies beyond an edge of a triangle: the triangle there, the edge's place in it, and
+/// whether the edge is an outline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beyond(u32);
+
+impl Beyond {
+    /// Nothing: the edge is the box's.
+    pub const OUTSIDE: Beyond = Beyond(u32::MAX);
+    const OUTLINE: u32 = 4;
+
+    pub fn new(triangle: u32, place: usize, is_outline: bool) -> Self {
+        Beyond(triangle << 3 | u32::from(is_outline) << 2 | place as u32)
+    }
+
+    /// Whether no sight goes through.
+    #[inline]
+    pub fn is_closed(self) -> bool {
+        self.0 & Self::OUTLINE != 0
+    }
+
+    #[inline]
+    pub fn triangle(self) -> u32 {
+        self.0 >> 3
+    }
+
+    /// The place of the edge in the triangle beyond.
+    #[inline]
+    pub fn place(self) -> usize {
+        (self.0 & 3) as usize
+    }
+}
+
+/// A triangle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Triangle {
+    /// Counter-clockwise.
+    pub corners: [u32; 3],
+    /// Beyond the edge from corner `k` to the next one.
+    pub beyond: [Beyond; 3],
+}
+
+impl Triangle {
+    pub const EMPTY: Triangle = Triangle {
+        corners: [0; 3],
+        beyond: [Beyond::OUTSIDE; 3],
+    };
+}
 
 /// Triangles of a world's free space.
 #[derive(Debug, Clone, Default)]
 pub struct Triangulation {
     /// The arrangement's vertices, then the box's corners.
     pub(super) points: Vec<Point2<f64>>,
-    /// Corners of every triangle, counter-clockwise.
-    pub(super) corners: Vec<[u32; 3]>,
-    /// The triangle beyond the edge from corner `k` to the next one; `NONE` beyond the box.
-    pub(super) beyond: Vec<[u32; 3]>,
-    /// Bit `k`: that edge is an outline.
-    pub(super) outlines: Vec<u8>,
+    pub(super) triangles: Vec<Triangle>,
     /// Whether a triangle is blocked.
     pub(super) blocked: Vec<bool>,
     /// Free triangles at every vertex, flat, each with the place of the vertex in it.
@@ -62,14 +104,8 @@ pub(super) fn previous(k: usize) -> usize {
     }
 }
 
-/// Triangles as the library makes them, the outer face left out.
-pub(super) struct Mesh {
-    pub corners: Vec<[u32; 3]>,
-    /// The triangle beyond the edge from corner `k` to the next one; `NONE` at the hull.
-    pub beyond: Vec<[u32; 3]>,
-    /// Bit `k`: that edge is a constraint.
-    pub constrained: Vec<u8>,
-}
+/// Triangles as the library makes them, the outer face left out; constraints are outlines.
+pub(super) struct Mesh(pub Vec<Triangle>);
 
 impl Mesh {
     /// Triangulates the hull of `points` along the constraints. `None` if the library refuses,
@@ -97,37 +133,46 @@ impl Mesh {
         if conflicts > 0 || cdt.num_vertices() != points.len() {
             return None;
         }
-        let count = cdt.num_inner_faces();
-        let mut mesh = Mesh {
-            corners: vec![[0; 3]; count],
-            beyond: vec![[NONE; 3]; count],
-            constrained: vec![0; count],
-        };
+        let mut triangles = vec![Triangle::EMPTY; cdt.num_inner_faces()];
+        // The place of every directed edge in its triangle.
+        let mut place = vec![0u8; cdt.num_directed_edges()];
         for face in cdt.inner_faces() {
-            // The outer face is number 0.
-            let t = face.index() - 1;
-            for (k, edge) in face.adjacent_edges().iter().enumerate() {
-                mesh.corners[t][k] = edge.from().index() as u32;
-                let other = edge.rev().face();
-                if !other.is_outer() {
-                    mesh.beyond[t][k] = other.index() as u32 - 1;
-                }
-                mesh.constrained[t] |= u8::from(edge.is_constraint_edge()) << k;
+            for (k, edge) in (0u8..).zip(&face.adjacent_edges()) {
+                place[edge.fix().index()] = k;
             }
         }
-        Some(mesh)
+        for face in cdt.inner_faces() {
+            // The outer face is number 0.
+            let triangle = &mut triangles[face.index() - 1];
+            for (k, edge) in face.adjacent_edges().iter().enumerate() {
+                triangle.corners[k] = edge.from().index() as u32;
+                let other = edge.rev();
+                if !other.face().is_outer() {
+                    triangle.beyond[k] = Beyond::new(
+                        other.face().index() as u32 - 1,
+                        place[other.fix().index()].into(),
+                        edge.is_constraint_edge(),
+                    );
+                }
+            }
+        }
+        Some(Mesh(triangles))
     }
 }
+/// Which directions are of interest: `WANTED`, or the number of a convex cone of
+/// directions that are not.
+pub(crate) type Region = u8;
+/// The directions of interest.
+pub(crate) const WANTED: Region = 0;
 
 /// A cone of sight that enters a triangle.
 #[derive(Debug, Clone, Copy)]
 struct Cone {
-    /// The triangle, and the place of the edge by which it is entered.
-    triangle: u32,
-    edge: u8,
-    /// Vertices on the cone's right and left border, with the sides they lie on.
-    right: (u32, Side),
-    left: (u32, Side),
+    /// How it comes in.
+    by: Beyond,
+    /// Points on the cone's right and left border, with the regions they lie in.
+    right: (Point2<f64>, Region),
+    left: (Point2<f64>, Region),
 }
 
 impl Triangulation {
@@ -154,13 +199,10 @@ impl Triangulation {
 
         let constraints = arrangement.edges().iter().map(|e| e.ends).collect();
         let mesh = Mesh::new(&points, constraints)?;
-        let count = mesh.corners.len();
         let mut this = Triangulation {
             points,
-            corners: mesh.corners,
-            beyond: mesh.beyond,
-            outlines: mesh.constrained,
-            blocked: vec![false; count],
+            blocked: vec![false; mesh.0.len()],
+            triangles: mesh.0,
             outside_is_blocked,
             ..Triangulation::default()
         };
@@ -173,16 +215,16 @@ impl Triangulation {
     /// Floods blocked and free areas from the outlines' two sides.
     fn block(&mut self, arrangement: &Arrangement, real: u32) {
         let mut seeds: Vec<(u32, bool)> = Vec::new();
-        for t in 0..self.corners.len() as u32 {
+        for t in 0..self.triangles.len() as u32 {
             self.outline_seeds(t, arrangement, &mut seeds);
-            let corners = self.corners[t as usize];
+            let corners = self.triangles[t as usize].corners;
             for k in 0..3 {
                 if corners[k] >= real && corners[next(k)] >= real {
                     seeds.push((t, self.outside_is_blocked));
                 }
             }
         }
-        let known = vec![false; self.corners.len()];
+        let known = vec![false; self.triangles.len()];
         self.flood(seeds, known);
     }
 
@@ -198,8 +240,8 @@ impl Triangulation {
             let found = edges.binary_search_by_key(&ends, |e| e.ends);
             found.is_ok_and(|i| !edges[i].is_wall)
         };
-        let corners = self.corners[t as usize];
-        for k in (0..3).filter(|k| self.outlines[t as usize] >> k & 1 == 1) {
+        let corners = self.triangles[t as usize].corners;
+        for k in (0..3).filter(|k| self.is_outline(t, *k)) {
             let (a, b) = (corners[k], corners[next(k)]);
             // The triangle lies to the left of its edges. Where a seam can be passed both of
             // its sides are blocked.
@@ -219,10 +261,9 @@ impl Triangulation {
                 continue;
             }
             self.blocked[t as usize] = blocked;
-            for k in 0..3 {
-                let other = self.through(t, k);
-                if other != NONE && !known[other as usize] {
-                    stack.push((other, blocked));
+            for beyond in self.triangles[t as usize].beyond {
+                if !beyond.is_closed() && !known[beyond.triangle() as usize] {
+                    stack.push((beyond.triangle(), blocked));
                 }
             }
         }
@@ -231,8 +272,8 @@ impl Triangulation {
     pub(super) fn collect_fans(&mut self) {
         let mut start = vec![0u32; self.points.len() + 1];
         let free = |t: &usize| !self.blocked[*t];
-        for t in (0..self.corners.len()).filter(free) {
-            for v in self.corners[t] {
+        for t in (0..self.triangles.len()).filter(free) {
+            for v in self.triangles[t].corners {
                 start[v as usize + 1] += 1;
             }
         }
@@ -241,8 +282,8 @@ impl Triangulation {
         }
         let mut fill = start.clone();
         let mut fan = vec![(0, 0); start.last().copied().unwrap_or(0) as usize];
-        for t in (0..self.corners.len()).filter(free) {
-            for (k, v) in (0u8..).zip(self.corners[t]) {
+        for t in (0..self.triangles.len()).filter(free) {
+            for (k, v) in (0u8..).zip(self.triangles[t].corners) {
                 fan[fill[v as usize] as usize] = (t as u32, k);
                 fill[v as usize] += 1;
             }
@@ -256,27 +297,24 @@ impl Triangulation {
     /// # Errors
     /// Says what is wrong.
     pub(crate) fn sanity_check(&self) -> Result<(), String> {
-        for (t, corners) in (0u32..).zip(&self.corners) {
+        for (t, triangle) in (0u32..).zip(&self.triangles) {
+            let corners = triangle.corners;
             let [a, b, c] = corners.map(|v| self.points[v as usize]);
             if orient2d(&a, &b, &c) != Orientation::Left {
                 return Err(format!("triangle {t} does not turn left"));
             }
-            for k in 0..3 {
-                let other = self.beyond[t as usize][k];
-                if other == NONE {
+            for (k, beyond) in triangle.beyond.iter().enumerate() {
+                if *beyond == Beyond::OUTSIDE {
                     continue;
                 }
-                let ends = [corners[k], corners[next(k)]];
-                let back = self.place_of(other, t).map(|j| {
-                    let corners = self.corners[other as usize];
-                    let outline = self.outlines[other as usize] >> j & 1;
-                    ([corners[next(j)], corners[j]], outline)
-                });
-                let outline = self.outlines[t as usize] >> k & 1;
-                if back != Some((ends, outline)) {
+                let (other, j) = (beyond.triangle(), beyond.place());
+                let opposite = &self.triangles[other as usize];
+                let back = Beyond::new(t, k, beyond.is_closed());
+                let ends = [opposite.corners[next(j)], opposite.corners[j]];
+                if opposite.beyond[j] != back || ends != [corners[k], corners[next(k)]] {
                     return Err(format!("triangles {t} and {other} do not fit"));
                 }
-                if outline == 0 && self.blocked[t as usize] != self.blocked[other as usize] {
+                if !beyond.is_closed() && self.blocked[t as usize] != self.blocked[other as usize] {
                     return Err(format!("no outline parts triangles {t} and {other}"));
                 }
             }
@@ -286,19 +324,20 @@ impl Triangulation {
 
     /// Number of triangles.
     pub fn len(&self) -> usize {
-        self.corners.len()
+        self.triangles.len()
     }
 
     /// Whether there are no triangles.
     pub fn is_empty(&self) -> bool {
-        self.corners.is_empty()
+        self.triangles.is_empty()
     }
 
     /// Free triangles as polygons, for drawing; those at the outer box are left out.
     pub fn free_triangles(&self) -> Vec<[Point2<f64>; 3]> {
         let real = self.points.len() as u32 - 4;
-        self.corners
+        self.triangles
             .iter()
+            .map(|t| t.corners)
             .zip(&self.blocked)
             .filter(|(c, blocked)| !**blocked && c.iter().all(|v| *v < real))
             .map(|(c, _)| c.map(|v| self.points[v as usize]))
@@ -310,34 +349,38 @@ impl Triangulation {
         &self.points[v as usize]
     }
 
-    /// Calls `found` with every outline vertex that vertex `v` sees along a tangent of `turn`
-    /// without another vertex exactly in between, each at least once.
-    pub fn visible_from_vertex(
+    /// Calls `found` with every vertex in a wanted direction that vertex `v` sees without
+    /// another vertex exactly in between, each at least once. `region` is asked for points of
+    /// borders of sight.
+    #[inline]
+    pub(crate) fn visible_from_vertex(
         &self,
         v: u32,
-        turn: &Turn,
+        region: impl Fn(&Point2<f64>) -> Region,
         stack: &mut SightStack,
         mut found: impl FnMut(u32),
     ) {
         let range = self.start[v as usize] as usize..self.start[v as usize + 1] as usize;
         let p = *self.point(v);
-        let side = |v: u32| turn.side(&p, self.point(v));
         for &(t, k) in &self.fan[range] {
-            let corners = self.corners[t as usize];
+            let triangle = &self.triangles[t as usize];
             let edge = next(k as usize);
-            let [right, left] = [corners[edge], corners[next(edge)]].map(|v| (v, side(v)));
-            for (vertex, side) in [right, left] {
-                if side == Side::Tangent {
-                    found(vertex);
+            let [right, left] = [triangle.corners[edge], triangle.corners[next(edge)]].map(|v| {
+                let q = *self.point(v);
+                let region = region(&q);
+                if region == WANTED {
+                    found(v);
                 }
-            }
-            self.expand(&p, (t, edge), right, left, &side, stack, &mut found);
+                (q, region)
+            });
+            enter(triangle.beyond[edge], right, left, &mut stack.0);
+            self.expand(&p, &region, stack, &mut found);
         }
     }
 
     /// The same for a point inside free space. Says `false`, without having called `found`,
     /// if the point is in a blocked triangle, on an outline or outside the box.
-    pub fn visible_from_point(
+    pub(crate) fn visible_from_point(
         &self,
         p: &Point2<f64>,
         stack: &mut SightStack,
@@ -346,125 +389,76 @@ impl Triangulation {
         let Some(t) = self.locate(p) else {
             return false;
         };
-        let corners = self.corners[t as usize];
+        let triangle = &self.triangles[t as usize];
+        let corners = triangle.corners;
         if self.blocked[t as usize] || corners.iter().any(|v| self.point(*v) == p) {
             return false;
         }
-        let mut through = None;
-        for k in 0..3 {
-            let (a, b) = (self.point(corners[k]), self.point(corners[next(k)]));
-            if orient2d(a, b, p) == Orientation::Collinear {
-                through = Some(k);
-            }
-        }
+        let on_edge = (0..3).find(|k| {
+            let (a, b) = (self.point(corners[*k]), self.point(corners[next(*k)]));
+            orient2d(a, b, p) == Orientation::Collinear
+        });
         // On an edge of the triangulation: the two triangles beside it together.
-        let mut around = vec![(t, through)];
-        if let Some(k) = through {
-            let other = self.through(t, k);
-            if other == NONE {
+        let mut around = [Some((t, on_edge)), None];
+        if let Some(k) = on_edge {
+            let beyond = triangle.beyond[k];
+            if beyond.is_closed() {
                 return false;
             }
-            around.push((other, self.place_of(other, t)));
+            around[1] = Some((beyond.triangle(), Some(beyond.place())));
         }
-        for (t, except) in around {
-            let corners = self.corners[t as usize];
+        for (t, except) in around.into_iter().flatten() {
+            let triangle = &self.triangles[t as usize];
             for k in (0..3).filter(|k| Some(*k) != except) {
-                let (right, left) = (corners[k], corners[next(k)]);
-                found(right);
-                found(left);
-                let anywhere = |_| Side::Tangent;
-                let [right, left] = [right, left].map(|v| (v, Side::Tangent));
-                self.expand(p, (t, k), right, left, &anywhere, stack, &mut found);
+                let [right, left] = [k, next(k)].map(|k| {
+                    let v = triangle.corners[k];
+                    found(v);
+                    (*self.point(v), WANTED)
+                });
+                enter(triangle.beyond[k], right, left, &mut stack.0);
+                self.expand(p, &|_| WANTED, stack, &mut found);
             }
         }
         true
     }
 
-    /// The triangle beyond edge `k` of `t`, `NONE` if that is an outline.
     #[inline]
-    pub(super) fn through(&self, t: u32, k: usize) -> u32 {
-        if self.outlines[t as usize] >> k & 1 == 1 {
-            NONE
-        } else {
-            self.beyond[t as usize][k]
-        }
+    pub(super) fn is_outline(&self, t: u32, k: usize) -> bool {
+        let beyond = self.triangles[t as usize].beyond[k];
+        beyond.is_closed() && beyond != Beyond::OUTSIDE
     }
 
-    /// The place in `t` of the edge that it shares with `other`.
-    pub(super) fn place_of(&self, t: u32, other: u32) -> Option<usize> {
-        self.beyond[t as usize].iter().position(|n| *n == other)
-    }
-
-    /// Follows a cone of sight out of a triangle by one of its edges. `side` says where the
-    /// direction to a vertex leads; only tangents are of interest.
-    #[allow(clippy::too_many_arguments)]
+    /// Follows the cones of sight on the stack.
     #[inline]
     fn expand(
         &self,
         p: &Point2<f64>,
-        (t, k): (u32, usize),
-        right: (u32, Side),
-        left: (u32, Side),
-        side: &impl Fn(u32) -> Side,
+        region: &impl Fn(&Point2<f64>) -> Region,
         stack: &mut SightStack,
         found: &mut impl FnMut(u32),
     ) {
         let stack = &mut stack.0;
-        self.enter(t, k, right, left, stack);
-        while let Some(cone) = stack.pop() {
-            let Cone {
-                triangle,
-                edge,
-                right,
-                left,
-            } = cone;
-            let corners = &self.corners[triangle as usize];
+        while let Some(Cone { by, right, left }) = stack.pop() {
+            let triangle = &self.triangles[by.triangle() as usize];
             // The edge runs from left to right as seen from inside the triangle.
-            let to_right = next(edge as usize);
+            let to_right = next(by.place());
             let to_left = next(to_right);
-            let apex = corners[to_left];
+            let apex = triangle.corners[to_left];
             let c = self.point(apex);
-            let reaches_right = orient2d(p, self.point(right.0), c) == Orientation::Left;
-            let reaches_left = orient2d(p, self.point(left.0), c) == Orientation::Right;
+            let reaches_right = orient2d(p, &right.0, c) == Orientation::Left;
+            let reaches_left = orient2d(p, &left.0, c) == Orientation::Right;
             if reaches_right && reaches_left {
-                let apex = (apex, side(apex));
-                if apex.1 == Side::Tangent {
-                    found(apex.0);
+                let middle = (*c, region(c));
+                if middle.1 == WANTED {
+                    found(apex);
                 }
-                self.enter(triangle, to_right, right, apex, stack);
-                self.enter(triangle, to_left, apex, left, stack);
+                enter(triangle.beyond[to_right], right, middle, stack);
+                enter(triangle.beyond[to_left], middle, left, stack);
             } else if reaches_right {
-                self.enter(triangle, to_right, right, left, stack);
+                enter(triangle.beyond[to_right], right, left, stack);
             } else if reaches_left {
-                self.enter(triangle, to_left, right, left, stack);
+                enter(triangle.beyond[to_left], right, left, stack);
             }
-        }
-    }
-
-    #[inline]
-    fn enter(
-        &self,
-        t: u32,
-        k: usize,
-        right: (u32, Side),
-        left: (u32, Side),
-        stack: &mut Vec<Cone>,
-    ) {
-        // Both borders in the same turn without tangents: so is everything in between.
-        if right.1 != Side::Tangent && right.1 == left.1 {
-            return;
-        }
-        let other = self.through(t, k);
-        if other == NONE {
-            return;
-        }
-        if let Some(edge) = self.place_of(other, t) {
-            stack.push(Cone {
-                triangle: other,
-                edge: edge as u8,
-                right,
-                left,
-            });
         }
     }
 
@@ -472,31 +466,41 @@ impl Triangulation {
     pub(super) fn locate(&self, p: &Point2<f64>) -> Option<u32> {
         // After an update a hint may point behind the last triangle.
         let near = self.hints.near(p)?;
-        let mut t = if (near as usize) < self.corners.len() {
+        let mut t = if (near as usize) < self.triangles.len() {
             near
         } else {
             0
         };
-        let holds = |t: u32| {
-            let c = self.corners[t as usize];
-            (0..3).all(|k| {
-                orient2d(self.point(c[k]), self.point(c[next(k)]), p) != Orientation::Right
+        let parted = |t: u32| {
+            let c = self.triangles[t as usize].corners;
+            (0..3).find(|k| {
+                orient2d(self.point(c[*k]), self.point(c[next(*k)]), p) == Orientation::Right
             })
         };
         // A walk towards p across whichever edge parts it from p.
-        for _ in 0..self.corners.len() {
-            let c = self.corners[t as usize];
-            let parted = (0..3).find(|k| {
-                orient2d(self.point(c[*k]), self.point(c[next(*k)]), p) == Orientation::Right
-            });
-            let Some(k) = parted else { return Some(t) };
-            match self.beyond[t as usize][k] {
-                NONE => break,
-                other => t = other,
+        for _ in 0..self.triangles.len() {
+            let Some(k) = parted(t) else { return Some(t) };
+            match self.triangles[t as usize].beyond[k] {
+                Beyond::OUTSIDE => break,
+                other => t = other.triangle(),
             }
         }
         // Outside the box, or the walk went round, which constrained triangles may bring about.
-        (0..self.corners.len() as u32).find(|t| holds(*t))
+        (0..self.triangles.len() as u32).find(|t| parted(*t).is_none())
+    }
+}
+
+/// Follows a cone of sight out of a triangle, if anything wanted can lie in it.
+#[inline]
+fn enter(
+    by: Beyond,
+    right: (Point2<f64>, Region),
+    left: (Point2<f64>, Region),
+    stack: &mut Vec<Cone>,
+) {
+    // Both borders in the same convex cone of unwanted directions: so is all in between.
+    if !(by.is_closed() || right.1 != WANTED && right.1 == left.1) {
+        stack.push(Cone { by, right, left });
     }
 }
 
@@ -526,8 +530,10 @@ impl Hints {
             side,
             triangles: vec![NONE; side * side],
         };
-        for (t, corners) in (0u32..).zip(&triangulation.corners) {
-            let [a, b, c] = corners.map(|v| triangulation.points[v as usize].coords);
+        for (t, triangle) in (0u32..).zip(&triangulation.triangles) {
+            let [a, b, c] = triangle
+                .corners
+                .map(|v| triangulation.points[v as usize].coords);
             if let Some(k) = hints.index(&Point2::from((a + b + c) / 3.0)) {
                 hints.triangles[k] = t;
             }

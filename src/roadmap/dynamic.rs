@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use nalgebra::Point2;
 
-use crate::planar::predicates::{segments_meet, Meeting};
+use crate::planar::predicates::{orient2d, segments_meet, Meeting, Orientation};
 use crate::planar::sector::Side;
 use crate::planar::splice::Changes;
-use crate::planar::triangulation::SightStack;
+use crate::planar::triangulation::{Region, SightStack, WANTED};
 use crate::planar::{Edit, Obstacle, PlanarWorld, Polygon, WorldError};
 
 use super::search::Adjacency;
@@ -214,125 +214,160 @@ impl TautRoadmap {
                 vertex => next.node_of[vertex as usize],
             })
             .collect();
-        let fresh = self.fresh_nodes(&next, &renumbered, graph, changes);
-        next.graph = Some(next.taken_over(&renumbered, graph, &fresh, changes));
+        let mut is_new = vec![false; next.points.len()];
+        for v in &changes.added {
+            if let Some(new) = is_new.get_mut(next.node_of[*v as usize] as usize) {
+                *new = true;
+            }
+        }
+        // Edges to be added: to the new nodes, and past outlines that went.
+        let mut stack = SightStack::default();
+        let mut found: Vec<[u32; 2]> = Vec::new();
+        let mut seen: Vec<u32> = Vec::new();
+        for node in (0..next.points.len() as u32).filter(|i| is_new[*i as usize]) {
+            next.all_neighbours(node, &mut stack, &mut seen);
+            for &j in &seen {
+                found.push([node, j]);
+                if !is_new[j as usize] {
+                    found.push([j, node]);
+                }
+            }
+        }
+        self.look_past(&next, &renumbered, graph, changes, |node, j| {
+            found.push([node, j])
+        });
+        found.sort_unstable();
+        found.dedup();
+        next.graph = Some(next.taken_over(&renumbered, graph, &is_new, &found, changes));
         Some(next)
     }
 
-    /// Which nodes of the next road map have to look around.
-    fn fresh_nodes(
+    /// Calls `found` with new edges of old nodes past outlines that went (and some old ones).
+    fn look_past(
         &self,
         next: &TautRoadmap,
         renumbered: &[u32],
         graph: &Adjacency,
         changes: &Changes,
-    ) -> Vec<bool> {
-        let mut fresh = vec![false; next.points.len()];
-        for v in &changes.added {
-            if let Some(fresh) = fresh.get_mut(next.node_of[*v as usize] as usize) {
-                *fresh = true;
-            }
-        }
-        // Who may have seen an outline that went. Who saw all of it in directions by which no
-        // taut path comes has missed nothing.
-        let mut ends: Vec<u32> = changes.removed_edges.iter().flatten().copied().collect();
-        ends.sort_unstable();
-        ends.dedup();
+        mut found: impl FnMut(u32, u32),
+    ) {
         let vertices = self.world().arrangement().vertices();
-        let mut known = vec![false; vertices.len() + 4];
+        let mut gone: Vec<u32> = changes.removed_edges.iter().flatten().copied().collect();
+        gone.sort_unstable();
+        gone.dedup();
+        let gone: Vec<Point2<f64>> = gone.iter().map(|v| vertices[*v as usize].point).collect();
+        let mut stack = SightStack::default();
+        let mut known = vec![false; self.points.len()];
+        let mut look = |node: u32| {
+            let new = renumbered[node as usize];
+            if new == NONE || std::mem::replace(&mut known[node as usize], true) {
+                return;
+            }
+            let (p, turn) = (&self.points[node as usize], &self.turns[node as usize]);
+            // Whoever saw all of it in directions by which no taut path comes missed nothing.
+            let mut sides = gone.iter().map(|q| turn.side(p, q));
+            let first = sides.next().unwrap_or(Side::Tangent);
+            if first != Side::Tangent && sides.all(|side| side == first) {
+                return;
+            }
+            match hull_from(p, &gone) {
+                Some([right, left]) => {
+                    let outside = |p: &Point2<f64>, q: &Point2<f64>| {
+                        if orient2d(p, &right, q) == Orientation::Right {
+                            TO_THE_RIGHT
+                        } else if orient2d(p, &left, q) == Orientation::Left {
+                            TO_THE_LEFT
+                        } else {
+                            WANTED
+                        }
+                    };
+                    next.seen_by_node(new, outside, &mut stack, |j| found(new, j));
+                }
+                None => next.seen_by_node(new, |_, _| WANTED, &mut stack, |j| found(new, j)),
+            }
+        };
         self.triangulation
             .weakly_visible(&changes.removed_edges, |v| {
-                if std::mem::replace(&mut known[v as usize], true) || v as usize >= vertices.len() {
-                    return;
-                }
-                let node = self.node_of[v as usize];
-                if node == NONE || renumbered[node as usize] == NONE {
-                    return;
-                }
-                let (p, turn) = (&self.points[node as usize], &self.turns[node as usize]);
-                let side = |v: &u32| turn.side(p, &vertices[*v as usize].point);
-                let first = ends.first().map_or(Side::Tangent, side);
-                if first == Side::Tangent || ends.iter().any(|v| side(v) != first) {
-                    fresh[renumbered[node as usize] as usize] = true;
+                let node = self.node_of.get(v as usize).copied().unwrap_or(NONE);
+                if node != NONE {
+                    look(node);
                 }
             });
-        for (node, new) in (0u32..).zip(renumbered) {
-            if *new == NONE {
-                for (j, _) in graph.neighbours(node) {
-                    if let Some(fresh) = fresh.get_mut(renumbered[j as usize] as usize) {
-                        *fresh = true;
-                    }
-                }
-            }
+        // Who saw nothing but the end of a wall.
+        for node in (0..self.points.len() as u32).filter(|i| renumbered[*i as usize] == NONE) {
+            graph.neighbours(node).for_each(|(j, _)| look(j));
         }
-        fresh
     }
 
-    /// The edges between old nodes that are still there, and all of the fresh ones.
+    /// The edges between old nodes that are still there, and those that were found, sorted.
     fn taken_over(
         &self,
         renumbered: &[u32],
         graph: &Adjacency,
-        fresh: &[bool],
+        is_new: &[bool],
+        found: &[[u32; 2]],
         changes: &Changes,
     ) -> Adjacency {
         let count = self.points.len();
-        // What the fresh nodes see, and who is seen by them.
-        let mut stack = SightStack::default();
-        let mut lists: Vec<u32> = Vec::new();
-        let mut ranges: Vec<(u32, usize)> = Vec::new();
-        let mut seen_by: Vec<[u32; 2]> = Vec::new();
-        let mut seen: Vec<u32> = Vec::new();
-        for node in (0..count as u32).filter(|i| fresh[*i as usize]) {
-            self.all_neighbours(node, &mut stack, &mut seen);
-            ranges.push((node, lists.len()));
-            lists.extend_from_slice(&seen);
-            let others = seen.iter().filter(|j| !fresh[**j as usize]);
-            seen_by.extend(others.map(|j| [*j, node]));
-        }
-        ranges.push((NONE, lists.len()));
-        seen_by.sort_unstable();
-
         let walls = NewOutlines::new(self.world(), changes);
-        let mut new = Adjacency::with_capacity(count, graph.edge_count() * 2 + lists.len());
+        let mut new = Adjacency::with_capacity(count, graph.edge_count() * 2 + found.len());
         let mut old_of = vec![NONE; count];
         for (old, new) in (0u32..).zip(renumbered) {
             if let Some(place) = old_of.get_mut(*new as usize) {
                 *place = old;
             }
         }
-        let mut ranges = ranges.windows(2);
-        let mut seen_by = seen_by.into_iter().peekable();
+        let mut found = found.iter().copied().peekable();
         for node in 0..count as u32 {
             let p = &self.points[node as usize];
             let distance = |j: u32| (self.points[j as usize] - p).norm();
-            if fresh[node as usize] {
-                if let Some([from, to]) = ranges.next() {
-                    for &j in &lists[from.1..to.1] {
-                        new.push(j, distance(j));
-                    }
-                }
-            } else if old_of[node as usize] != NONE {
-                for (j, length) in graph.neighbours(old_of[node as usize]) {
+            let old = old_of[node as usize];
+            if old != NONE && !is_new[node as usize] {
+                for (j, length) in graph.neighbours(old) {
                     let j = renumbered[j as usize];
-                    if j == NONE || fresh[j as usize] {
+                    if j == NONE || walls.meet(p, &self.points[j as usize]) {
                         continue;
                     }
-                    while let Some([_, k]) = seen_by.next_if(|s| *s < [node, j]) {
+                    while let Some([_, k]) = found.next_if(|s| *s < [node, j]) {
                         new.push(k, distance(k));
                     }
-                    if !walls.meet(p, &self.points[j as usize]) {
-                        new.push(j, length);
-                    }
+                    found.next_if_eq(&[node, j]);
+                    new.push(j, length);
                 }
-                while let Some([_, k]) = seen_by.next_if(|s| s[0] == node) {
-                    new.push(k, distance(k));
-                }
+            }
+            while let Some([_, k]) = found.next_if(|s| s[0] == node) {
+                new.push(k, distance(k));
             }
             new.end_node();
         }
         new
     }
+}
+
+/// Regions to both sides of what went.
+const TO_THE_RIGHT: Region = 3;
+const TO_THE_LEFT: Region = 4;
+
+/// The outermost of some points as seen from `p`: the right and the left one. `None` if `p` lies
+/// among them.
+fn hull_from(p: &Point2<f64>, points: &[Point2<f64>]) -> Option<[Point2<f64>; 2]> {
+    let first = *points.first()?;
+    let (mut right, mut left) = (first, first);
+    for q in points {
+        if orient2d(p, &right, q) == Orientation::Right {
+            right = *q;
+        }
+        if orient2d(p, &left, q) == Orientation::Left {
+            left = *q;
+        }
+    }
+    // From among them there is no such order.
+    let outermost = orient2d(p, &right, &left) == Orientation::Left
+        && points.iter().all(|q| {
+            orient2d(p, &right, q) != Orientation::Right
+                && orient2d(p, &left, q) != Orientation::Left
+        });
+    outermost.then_some([right, left])
 }
 
 /// Outline edges that came, to be asked by many segments.

@@ -139,7 +139,7 @@ impl VisibilityGraph {
             Builder::Naive => naive::visible_from(&self.world, &self.nodes, p),
             Builder::Sweep => {
                 let mut visible = Vec::new();
-                look_around(&self.world, p, |v| {
+                look_around(&self.world, p, false, |v| {
                     visible.extend(self.nodes.of_vertex[v as usize])
                 });
                 visible
@@ -203,6 +203,7 @@ fn sweep_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
             corner: vertex.corner.as_ref(),
             ignored: &[],
             upper_half: true,
+            nearest_only: false,
         };
         sweeper.visible(&view, |w| {
             if let Some(j) = nodes.of_vertex[w as usize] {

@@ -14,8 +14,9 @@ use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
-use crate::planar::sector::Turn;
-use crate::planar::triangulation::{SightStack, Triangulation};
+use crate::planar::predicates::in_upper_half;
+use crate::planar::sector::{Side, Turn};
+use crate::planar::triangulation::{Region, SightStack, Triangulation, WANTED};
 use crate::planar::{Contact, PlanarWorld};
 
 use super::ends::{assemble, free_end, look_around, no_path};
@@ -23,6 +24,9 @@ use super::search::{shortest, Adjacency, Found, Graph, Search};
 use super::{End, Roadmap, Route, RouteError, VisibilityGraph};
 
 pub(super) const NONE: u32 = u32::MAX;
+
+/// Directions from which the other end sees.
+const LOWER: Region = 3;
 
 /// Taut visibility graph, stored or lazy.
 #[derive(Debug)]
@@ -51,8 +55,16 @@ impl TautRoadmap {
         if !lazy {
             let mut edges: Vec<[u32; 2]> = this.seams.edges().collect();
             let mut stack = SightStack::default();
+            // Sight is mutual: half of all directions are enough.
+            let lower = |p: &Point2<f64>, q: &Point2<f64>| {
+                if in_upper_half(p, q) {
+                    WANTED
+                } else {
+                    LOWER
+                }
+            };
             for i in 0..this.points.len() as u32 {
-                this.seen_by_node(i, i + 1, &mut stack, |j| edges.push([i, j]));
+                this.seen_by_node(i, lower, &mut stack, |j| edges.push([i.min(j), i.max(j)]));
             }
             edges.sort_unstable();
             edges.dedup();
@@ -120,7 +132,7 @@ impl TautRoadmap {
     /// All neighbours of a node, found anew, ascending.
     pub(super) fn all_neighbours(&self, node: u32, stack: &mut SightStack, seen: &mut Vec<u32>) {
         seen.clear();
-        self.seen_by_node(node, 0, stack, |j| seen.push(j));
+        self.seen_by_node(node, |_, _| WANTED, stack, |j| seen.push(j));
         seen.extend(self.seams.neighbours(node).map(|n| n.0));
         seen.sort_unstable();
         seen.dedup();
@@ -139,20 +151,31 @@ impl TautRoadmap {
         self.turns[a as usize].is_taut(p, q) && self.turns[b as usize].is_taut(q, p)
     }
 
-    /// Calls `found` with nodes from number `first` on that node `i` sees along common
-    /// tangents (possibly repeated).
+    /// Calls `found` with nodes that node `i` sees along common tangents (possibly repeated),
+    /// by directions that `unwanted` does not put into a region.
     #[inline]
-    fn seen_by_node(&self, i: u32, first: u32, stack: &mut SightStack, mut found: impl FnMut(u32)) {
+    pub(super) fn seen_by_node(
+        &self,
+        i: u32,
+        unwanted: impl Fn(&Point2<f64>, &Point2<f64>) -> Region,
+        stack: &mut SightStack,
+        mut found: impl FnMut(u32),
+    ) {
         let (p, turn) = (&self.points[i as usize], &self.turns[i as usize]);
+        let region = |q: &Point2<f64>| match unwanted(p, q) {
+            WANTED => match turn.side(p, q) {
+                Side::Tangent => WANTED,
+                Side::Obstacle => 1,
+                Side::Opposite => 2,
+            },
+            elsewhere => elsewhere,
+        };
         let vertex = self.vertices[i as usize];
         self.triangulation
-            .visible_from_vertex(vertex, turn, stack, |v| {
+            .visible_from_vertex(vertex, region, stack, |v| {
                 // The box's corners are no nodes.
                 let j = self.node_of.get(v as usize).copied().unwrap_or(NONE);
-                if j != NONE
-                    && j >= first
-                    && self.turns[j as usize].is_taut(&self.points[j as usize], p)
-                {
+                if j != NONE && self.turns[j as usize].is_taut(&self.points[j as usize], p) {
                     found(j);
                 }
             });
@@ -173,8 +196,10 @@ impl TautRoadmap {
             .triangulation
             .visible_from_point(p, &mut stack, &mut add)
         {
-            // On an outline or far outside: the sweep knows all cases.
-            look_around(&self.world, p, add);
+            // On an outline or far outside: the sweep knows all cases. As through triangles, sight
+            // ends at the first vertex (but not at one that was displaced by rounding).
+            let nearest_only = !self.world.arrangement().is_rounded();
+            look_around(&self.world, p, nearest_only, add);
         }
         nodes.sort_unstable();
         nodes.dedup();

@@ -218,3 +218,55 @@ fn edits_put_obstacles_in_between() {
     assert_eq!(ids, ["0", "2", "x", "y", "3", "5"]);
     same_as_rebuilt(&after, &[p(-1.0, 0.5), p(21.0, 3.0)]);
 }
+
+/// An end far outside, in line with an edge: the box around the world depends on what was there
+/// before, the vertices of a route must not.
+#[test]
+fn a_goal_in_line_with_an_edge_outside_the_old_box() {
+    let square = obstacle("0", &[[8.0, 3.0], [10.0, 3.0], [10.0, 6.0], [8.0, 6.0]]);
+    let triangle = obstacle("0", &[[5.0, 0.0], [7.0, 5.0], [5.0, 6.0]]).polygon;
+    let before = DynamicRoadmap::new(world(vec![square], None, Contact::Blocked));
+    let after = before.replace("0", triangle).unwrap();
+    same_as_rebuilt(&after, &[p(9.75, 2.5), p(3.0, 7.0)]);
+}
+
+/// The long edge of a thin obstacle is seen through a gap behind which its ends are hidden from
+/// each other.
+#[test]
+fn a_long_edge_seen_through_a_gap() {
+    let cells = [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (0, 4),
+        (0, 5),
+        (0, 7),
+        (0, 8),
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 0),
+        (4, 6),
+        (5, 3),
+        (5, 6),
+        (6, 0),
+        (6, 1),
+        (7, 3),
+    ];
+    let mut all: Vec<Obstacle> = cells
+        .iter()
+        .map(|(x, y)| {
+            let s = f64::from(1 + (3 * x + 7 * y) % 3);
+            let (x, y) = (f64::from(5 * x), f64::from(5 * y));
+            obstacle("", &[[x, y], [x + s, y], [x + 3.0, y + s], [x, y + 3.0]])
+        })
+        .collect();
+    all.push(obstacle("thin", &[[19.0, 27.0], [46.0, 0.0], [20.0, 27.0]]));
+    let before = DynamicRoadmap::new(world(all, None, Contact::Blocked));
+    same_as_rebuilt(
+        &before.remove("thin").unwrap(),
+        &[p(-1.0, 8.0), p(50.0, 15.0)],
+    );
+}
