@@ -378,33 +378,36 @@ impl Triangulation {
         }
     }
 
-    /// The same for a point inside free space. Says `false`, without having called `found`,
-    /// if the point is in a blocked triangle, on an outline or outside the box.
-    pub(crate) fn visible_from_point(
-        &self,
-        p: &Point2<f64>,
-        stack: &mut SightStack,
-        mut found: impl FnMut(u32),
-    ) -> bool {
-        let Some(t) = self.locate(p) else {
-            return false;
-        };
-        let triangle = &self.triangles[t as usize];
-        let corners = triangle.corners;
-        if self.blocked[t as usize] || corners.iter().any(|v| self.point(*v) == p) {
-            return false;
+    /// Where `p` lies, if that is strictly in free space: in no blocked triangle, on no outline,
+    /// and inside the box.
+    pub(crate) fn place(&self, p: &Point2<f64>) -> Option<Place> {
+        let triangle = self.locate(p)?;
+        let Triangle { corners, beyond } = self.triangles[triangle as usize];
+        if self.blocked[triangle as usize] || corners.iter().any(|v| self.point(*v) == p) {
+            return None;
         }
-        let on_edge = (0..3).find(|k| {
+        let edge = (0..3).find(|k| {
             let (a, b) = (self.point(corners[*k]), self.point(corners[next(*k)]));
             orient2d(a, b, p) == Orientation::Collinear
         });
-        // On an edge of the triangulation: the two triangles beside it together.
-        let mut around = [Some((t, on_edge)), None];
-        if let Some(k) = on_edge {
-            let beyond = triangle.beyond[k];
-            if beyond.is_closed() {
-                return false;
-            }
+        if edge.is_some_and(|k| beyond[k].is_closed()) {
+            return None;
+        }
+        Some(Place { triangle, edge })
+    }
+
+    /// Calls `found` with every vertex that a point sees without another vertex exactly in
+    /// between, each at least once.
+    pub(crate) fn visible_from_place(
+        &self,
+        p: &Point2<f64>,
+        place: &Place,
+        stack: &mut SightStack,
+        mut found: impl FnMut(u32),
+    ) {
+        let mut around = [Some((place.triangle, place.edge)), None];
+        if let Some(k) = place.edge {
+            let beyond = self.triangles[place.triangle as usize].beyond[k];
             around[1] = Some((beyond.triangle(), Some(beyond.place())));
         }
         for (t, except) in around.into_iter().flatten() {
@@ -419,7 +422,6 @@ impl Triangulation {
                 self.expand(p, &|_| WANTED, stack, &mut found);
             }
         }
-        true
     }
 
     #[inline]
@@ -502,6 +504,14 @@ fn enter(
     if !(by.is_closed() || right.1 != WANTED && right.1 == left.1) {
         stack.push(Cone { by, right, left });
     }
+}
+
+/// Where a point of free space lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    triangle: u32,
+    /// The edge of the triangle on which it lies, if any.
+    edge: Option<usize>,
 }
 
 /// Buffer for triangular expansion, kept between calls.

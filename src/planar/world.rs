@@ -231,6 +231,12 @@ impl PlanarWorld {
         &self.arrangement
     }
 
+    /// Whether the merged outlines are exactly what blocks: always with a clearance; without one
+    /// unless outlines cross, in points that are rounded.
+    pub(crate) fn outlines_are_exact(&self) -> bool {
+        !self.sources.is_truth || !self.arrangement.rounded
+    }
+
     /// Name of the obstacle with this index; [`BOUNDARY`] for the number of obstacles.
     pub fn obstacle_id(&self, index: u32) -> &str {
         self.obstacles
@@ -456,7 +462,7 @@ fn deflate_nothing(clearance: f64, join: &Join) -> Result<(), WorldError> {
     super::offset::validate(clearance, join).map_err(WorldError::Boundary)
 }
 
-pub(super) fn is_valid(p: &Point2<f64>) -> bool {
+pub(crate) fn is_valid(p: &Point2<f64>) -> bool {
     let ok = |c: f64| c.is_finite() && c.abs() <= super::polygon::MAX_COORDINATE;
     ok(p.x) && ok(p.y)
 }

@@ -7,6 +7,7 @@
 //! | `graph` | what both share: nodes, flat adjacency, queries |
 //! | `taut` | the one that serves: taut edges through triangles, stored or lazy |
 //! | `dynamic` | the same after one obstacle changed, without building it again |
+//! | `taut_search` | its A*, which keeps around the obstacles |
 //! | `search` | Dijkstra and A* |
 //! | `trapezoid` | trapezoidal map with point location in O(log n) |
 //! | `trapezoidal_map` | its road map: fast, not the shortest; `shorten` |
@@ -28,6 +29,7 @@ mod naive;
 pub mod search;
 pub mod sweep;
 pub mod taut;
+mod taut_search;
 mod trapezoid;
 pub mod trapezoidal_map;
 

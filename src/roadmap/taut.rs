@@ -14,13 +14,15 @@ use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
-use crate::planar::predicates::in_upper_half;
+use crate::planar::predicates::{flush_tiny_point, in_upper_half};
 use crate::planar::sector::{Side, Turn};
 use crate::planar::triangulation::{Region, SightStack, Triangulation, WANTED};
+use crate::planar::world::is_valid;
 use crate::planar::{Contact, PlanarWorld};
 
-use super::ends::{assemble, free_end, look_around, no_path};
-use super::search::{shortest, Adjacency, Found, Graph, Search};
+use super::ends::{assemble, free_end, no_path, FreeEnd};
+use super::search::Adjacency;
+use super::taut_search::{Pool, Terminal};
 use super::{End, Roadmap, Route, RouteError, VisibilityGraph};
 
 pub(super) const NONE: u32 = u32::MAX;
@@ -32,7 +34,7 @@ const LOWER: Region = 3;
 #[derive(Debug)]
 pub struct TautRoadmap {
     name: &'static str,
-    world: Arc<PlanarWorld>,
+    pub(super) world: Arc<PlanarWorld>,
     pub(super) triangulation: Triangulation,
     pub(super) points: Vec<Point2<f64>>,
     pub(super) turns: Vec<Turn>,
@@ -40,9 +42,10 @@ pub struct TautRoadmap {
     pub(super) vertices: Vec<u32>,
     pub(super) node_of: Vec<u32>,
     /// Taut edges along seams that can be passed: no free triangle lies beside them.
-    seams: Adjacency,
+    pub(super) seams: Adjacency,
     /// All taut edges; `None` when they are found as they are needed.
     pub(super) graph: Option<Adjacency>,
+    pub(super) pool: Pool,
     /// Decides when rounding upset this one.
     exact: OnceLock<Box<VisibilityGraph>>,
 }
@@ -105,6 +108,7 @@ impl TautRoadmap {
             node_of,
             seams: Adjacency::default(),
             graph: None,
+            pool: Pool::default(),
             exact: OnceLock::new(),
             world: world.clone(),
         };
@@ -181,71 +185,25 @@ impl TautRoadmap {
             });
     }
 
-    /// Nodes that the free point `p` sees along their tangents, with their distances.
-    fn links(&self, p: &Point2<f64>) -> Vec<(u32, f64)> {
-        let mut nodes: Vec<u32> = Vec::new();
-        let mut add = |v: u32| {
-            if let Some(&i) = self.node_of.get(v as usize) {
-                if i != NONE && self.turns[i as usize].is_taut(&self.points[i as usize], p) {
-                    nodes.push(i);
-                }
-            }
-        };
-        let mut stack = SightStack::default();
-        if !self
-            .triangulation
-            .visible_from_point(p, &mut stack, &mut add)
-        {
-            // On an outline or far outside: the sweep knows all cases. As through triangles, sight
-            // ends at the first vertex (but not at one that was displaced by rounding).
-            let nearest_only = !self.world.arrangement().is_rounded();
-            look_around(&self.world, p, nearest_only, add);
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
-            .iter()
-            .map(|&i| (i, (self.points[i as usize] - p).norm()))
-            .collect()
-    }
-
-    fn find(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Option<Found> {
-        let (from, to) = (self.links(start), self.links(goal));
-        let remaining = |i: u32| (goal - self.points[i as usize]).norm();
-        match &self.graph {
-            Some(graph) => shortest(graph, Search::AStar, &from, &to, remaining),
-            None => {
-                let lazy = Lazy {
-                    roadmap: self,
-                    stack: SightStack::default(),
-                    seen: Vec::new(),
+    /// An end of a path, and where a search for it begins.
+    fn terminal(&self, end: End, p: &Point2<f64>) -> Result<(FreeEnd, Terminal), RouteError> {
+        if self.world.outlines_are_exact() && is_valid(p) {
+            // What lies strictly inside a free triangle is free.
+            let p = flush_tiny_point(p);
+            if let Some(place) = self.triangulation.place(&p) {
+                let terminal = Terminal {
+                    point: p,
+                    place: Some(place),
                 };
-                shortest(lazy, Search::AStar, &from, &to, remaining)
+                return Ok((FreeEnd { asked: p, free: p }, terminal));
             }
         }
-    }
-}
-
-/// Neighbours on demand.
-struct Lazy<'a> {
-    roadmap: &'a TautRoadmap,
-    stack: SightStack,
-    seen: Vec<u32>,
-}
-
-impl Graph for Lazy<'_> {
-    fn node_count(&self) -> usize {
-        self.roadmap.points.len()
-    }
-
-    fn for_each_neighbour(&mut self, node: u32, mut f: impl FnMut(u32, f64)) {
-        let roadmap = self.roadmap;
-        // In the order of the stored graph.
-        roadmap.all_neighbours(node, &mut self.stack, &mut self.seen);
-        let p = &roadmap.points[node as usize];
-        for &j in &self.seen {
-            f(j, (roadmap.points[j as usize] - p).norm());
-        }
+        let end = free_end(&self.world, end, p)?;
+        let terminal = Terminal {
+            point: end.free,
+            place: None,
+        };
+        Ok((end, terminal))
     }
 }
 
@@ -284,8 +242,8 @@ impl Roadmap for TautRoadmap {
     }
 
     fn shortest_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Result<Route, RouteError> {
-        let start = free_end(&self.world, End::Start, start)?;
-        let goal = free_end(&self.world, End::Goal, goal)?;
+        let (start, from) = self.terminal(End::Start, start)?;
+        let (goal, to) = self.terminal(End::Goal, goal)?;
         if start.asked == goal.asked {
             return Ok(Route::point(start.asked));
         }
@@ -293,7 +251,7 @@ impl Roadmap for TautRoadmap {
             return Ok(assemble(&start, &goal, std::iter::empty(), 0));
         }
         let found = self
-            .find(&start.free, &goal.free)
+            .find(&from, &to)
             .ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
         let vertices = self.world.arrangement().vertices();
         let between = found.nodes.iter().map(|&i| {
@@ -305,6 +263,9 @@ impl Roadmap for TautRoadmap {
             (vertex.point, id)
         });
         let route = assemble(&start, &goal, between, found.expanded);
+        if self.world.outlines_are_exact() {
+            return Ok(route);
+        }
         // Legs between asked and free ends are not free and need not be.
         let confirmed = std::iter::once(&start.free)
             .chain(found.nodes.iter().map(|i| &self.points[*i as usize]))

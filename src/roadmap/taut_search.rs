@@ -1,0 +1,393 @@
+//! A* \[Hart1968\] over taut edges, stored or found on the way.
+//!
+//! A shortest path bends around the obstacle in every corner. So from a corner only
+//! those edges are followed that go on around the obstacle by which the path came:
+//! most neighbours are never reached, and a search without a stored graph looks only
+//! into the narrow cone between straight ahead and the obstacle.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::{Mutex, PoisonError};
+
+use nalgebra::{Point2, Vector2};
+
+use crate::planar::predicates::{orient2d, Orientation};
+use crate::planar::sector::Turn;
+use crate::planar::triangulation::{Place, Region, SightStack, WANTED};
+
+use super::ends::look_around;
+use super::search::Found;
+use super::taut::{TautRoadmap, NONE};
+
+/// A node during one search.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    /// The search that it belongs to.
+    stamp: u32,
+    /// The node before; `NONE`: the start.
+    parent: u32,
+    /// Length of the way here.
+    best: f64,
+    /// Distance to the goal, if it is seen from here.
+    to_goal: f64,
+}
+
+const UNKNOWN: State = State {
+    stamp: 0,
+    parent: NONE,
+    best: f64::INFINITY,
+    to_goal: f64::INFINITY,
+};
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    estimate: f64,
+    reached: f64,
+    node: u32,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        // The heap's top is its greatest entry: the smallest estimate, of equal ones the one
+        // that has come farthest.
+        match other.estimate.partial_cmp(&self.estimate) {
+            Some(Ordering::Equal) | None => self
+                .reached
+                .total_cmp(&other.reached)
+                .then(other.node.cmp(&self.node)),
+            Some(order) => order,
+        }
+    }
+}
+
+/// The buffers of a search, kept for the next one.
+#[derive(Debug, Default)]
+struct Scratch {
+    stamp: u32,
+    states: Vec<State>,
+    heap: BinaryHeap<Entry>,
+    stack: SightStack,
+}
+
+impl Scratch {
+    /// Makes ready for a search among so many nodes, without touching them all.
+    fn begin(&mut self, nodes: usize) {
+        self.heap.clear();
+        self.states.resize(nodes, UNKNOWN);
+        if self.stamp == u32::MAX {
+            self.states.fill(UNKNOWN);
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+    }
+}
+
+/// Buffers that no search uses at the moment: as many as searches ever ran at once.
+#[derive(Debug, Default)]
+pub(super) struct Pool(Mutex<Vec<Box<Scratch>>>);
+
+impl Pool {
+    fn take(&self) -> Box<Scratch> {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Box<Scratch>) {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.push(scratch);
+    }
+}
+
+/// Where a search begins or ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terminal {
+    pub point: Point2<f64>,
+    /// Its triangle, if it lies strictly in free space.
+    pub place: Option<Place>,
+}
+
+/// On which side of a path the obstacle lies that it goes around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hand {
+    Left,
+    Right,
+    /// Not known, or on none: every direction is good.
+    Any,
+}
+
+/// Sines below this decide nothing. Far above rounding, far below what would cost time.
+const UNSURE: f64 = 1e-9;
+
+/// How a path comes into a corner.
+struct Arrival {
+    from: Point2<f64>,
+    at: Point2<f64>,
+    along: Vector2<f64>,
+    /// Length of `along`.
+    length: f64,
+    /// Into the obstacle.
+    inward: Vector2<f64>,
+    hand: Hand,
+}
+
+impl Arrival {
+    fn new(from: Point2<f64>, at: Point2<f64>, turn: &Turn) -> Self {
+        let along = at - from;
+        let length = along.norm();
+        let inward = match turn {
+            Turn::Any => Vector2::zeros(),
+            Turn::Around(sector) => bisector(&(sector.from - at), &(sector.to - at)),
+        };
+        let side = along.perp(&inward);
+        let hand = if side > UNSURE * length {
+            Hand::Left
+        } else if side < -UNSURE * length {
+            Hand::Right
+        } else {
+            Hand::Any
+        };
+        Arrival {
+            from,
+            at,
+            along,
+            length,
+            inward,
+            hand,
+        }
+    }
+
+    /// Whether a path that goes on along `ahead` (of this length) could surely be shortened
+    /// here: it turns away from the obstacle, or has it on the other hand.
+    #[inline]
+    fn is_slack(&self, ahead: &Vector2<f64>, length: f64) -> bool {
+        let sign = match self.hand {
+            Hand::Left => 1.0,
+            Hand::Right => -1.0,
+            Hand::Any => return false,
+        };
+        sign * self.along.perp(ahead) < -UNSURE * self.length * length
+            || sign * ahead.perp(&self.inward) < -UNSURE * length
+    }
+
+    /// The same for points that need not be looked at, as convex regions.
+    #[inline]
+    fn region(&self, turn: &Turn, q: &Point2<f64>) -> Region {
+        let Turn::Around(sector) = turn else {
+            return WANTED;
+        };
+        let (away, edge, beyond) = match self.hand {
+            Hand::Left => (Orientation::Right, &sector.from, Orientation::Left),
+            Hand::Right => (Orientation::Left, &sector.to, Orientation::Right),
+            Hand::Any => return WANTED,
+        };
+        if orient2d(&self.from, &self.at, q) == away {
+            AWAY
+        } else if orient2d(&self.at, edge, q) == beyond {
+            BEYOND
+        } else {
+            WANTED
+        }
+    }
+}
+
+/// Regions on the free side of straight ahead, and beyond the obstacle's edge.
+const AWAY: Region = 3;
+const BEYOND: Region = 4;
+
+/// A vector into the middle of the turn from `a` counter-clockwise to `b`, of half a turn at
+/// most.
+fn bisector(a: &Vector2<f64>, b: &Vector2<f64>) -> Vector2<f64> {
+    let (a, b) = (a.normalize(), b.normalize());
+    let across = a - b;
+    // The sum vanishes for half a turn, what is across for none.
+    a + b + Vector2::new(-across.y, across.x)
+}
+
+/// One search.
+struct Frontier<'a> {
+    points: &'a [Point2<f64>],
+    goal: Point2<f64>,
+    stamp: u32,
+    states: &'a mut [State],
+    heap: &'a mut BinaryHeap<Entry>,
+    /// Length of the best way to the goal so far, and the last node before it.
+    best: f64,
+    last: u32,
+}
+
+impl Frontier<'_> {
+    #[inline]
+    fn state(&mut self, node: u32) -> &mut State {
+        let state = &mut self.states[node as usize];
+        if state.stamp != self.stamp {
+            *state = State {
+                stamp: self.stamp,
+                ..UNKNOWN
+            };
+        }
+        state
+    }
+
+    /// A way to `node` of length `reached`, unless `is_slack` says that it can be shortened.
+    #[inline]
+    fn reach(
+        &mut self,
+        node: u32,
+        reached: f64,
+        parent: u32,
+        is_slack: impl FnOnce(&Point2<f64>) -> bool,
+    ) {
+        let point = self.points[node as usize];
+        let state = self.state(node);
+        if reached >= state.best || is_slack(&point) {
+            return;
+        }
+        state.best = reached;
+        state.parent = parent;
+        let estimate = reached + (self.goal - point).norm();
+        if estimate < self.best {
+            self.heap.push(Entry {
+                estimate,
+                reached,
+                node,
+            });
+        }
+    }
+}
+
+impl TautRoadmap {
+    /// Calls `found` with nodes that a free point sees along their tangents (possibly
+    /// repeated), and their distances.
+    fn links(&self, end: &Terminal, stack: &mut SightStack, mut found: impl FnMut(u32, f64)) {
+        let p = &end.point;
+        let mut add = |v: u32| {
+            if let Some(&i) = self.node_of.get(v as usize) {
+                if i != NONE && self.turns[i as usize].is_taut(&self.points[i as usize], p) {
+                    found(i, (self.points[i as usize] - p).norm());
+                }
+            }
+        };
+        let is_done = end
+            .place
+            .or_else(|| self.triangulation.place(p))
+            .is_some_and(|place| {
+                self.triangulation
+                    .visible_from_place(p, &place, stack, &mut add);
+                true
+            });
+        if !is_done {
+            // On an outline or far outside: the sweep knows all cases. As through triangles, sight
+            // ends at the first vertex (but not at one that was displaced by rounding).
+            let nearest_only = !self.world.arrangement().is_rounded();
+            look_around(&self.world, p, nearest_only, add);
+        }
+    }
+
+    /// The shortest way between two free points that do not see each other.
+    pub(super) fn find(&self, start: &Terminal, goal: &Terminal) -> Option<Found> {
+        let mut scratch = self.pool.take();
+        let found = self.find_with(&mut scratch, start, goal);
+        self.pool.give_back(scratch);
+        found
+    }
+
+    fn find_with(&self, scratch: &mut Scratch, start: &Terminal, goal: &Terminal) -> Option<Found> {
+        scratch.begin(self.points.len());
+        let Scratch {
+            stamp,
+            states,
+            heap,
+            stack,
+        } = scratch;
+        let mut frontier = Frontier {
+            points: &self.points,
+            goal: goal.point,
+            stamp: *stamp,
+            states,
+            heap,
+            best: f64::INFINITY,
+            last: NONE,
+        };
+        self.links(goal, stack, |i, distance| {
+            frontier.state(i).to_goal = distance;
+        });
+        self.links(start, stack, |i, distance| {
+            frontier.reach(i, distance, NONE, |_| false);
+        });
+        let mut expanded = 0;
+        while let Some(entry) = frontier.heap.pop() {
+            if entry.estimate >= frontier.best {
+                break;
+            }
+            let node = entry.node;
+            let State {
+                parent,
+                best,
+                to_goal,
+                ..
+            } = *frontier.state(node);
+            if entry.reached > best {
+                continue;
+            }
+            expanded += 1;
+            let at = self.points[node as usize];
+            let turn = &self.turns[node as usize];
+            let from = match parent {
+                NONE => start.point,
+                parent => self.points[parent as usize],
+            };
+            let arrival = Arrival::new(from, at, turn);
+            if to_goal.is_finite() && !arrival.is_slack(&(goal.point - at), to_goal) {
+                let length = best + to_goal;
+                if length < frontier.best {
+                    (frontier.best, frontier.last) = (length, node);
+                }
+            }
+            let mut reach = |next: u32, length: f64| {
+                frontier.reach(next, best + length, node, |q| {
+                    arrival.is_slack(&(q - at), length)
+                });
+            };
+            match &self.graph {
+                Some(graph) => graph.neighbours(node).for_each(|(n, w)| reach(n, w)),
+                None => {
+                    let region = |_: &Point2<f64>, q: &Point2<f64>| arrival.region(turn, q);
+                    self.seen_by_node(node, region, stack, |j| {
+                        reach(j, (self.points[j as usize] - at).norm());
+                    });
+                    self.seams.neighbours(node).for_each(|(n, w)| reach(n, w));
+                }
+            }
+        }
+        if frontier.last == NONE {
+            return None;
+        }
+        let mut nodes = Vec::new();
+        let mut at = frontier.last;
+        while at != NONE {
+            nodes.push(at);
+            at = frontier.state(at).parent;
+        }
+        nodes.reverse();
+        Some(Found {
+            nodes,
+            length: frontier.best,
+            expanded,
+        })
+    }
+}
