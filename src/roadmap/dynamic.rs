@@ -317,10 +317,14 @@ impl TautRoadmap {
                 *place = old;
             }
         }
-        let mut found = found.iter().copied().peekable();
+        let mut rest = found;
         for node in 0..count as u32 {
             let p = &self.points[node as usize];
             let distance = |j: u32| (self.points[j as usize] - p).norm();
+            // What was found for this node.
+            let own = rest.iter().take_while(|e| e[0] == node).count();
+            let (mut own, others) = rest.split_at(own);
+            rest = others;
             let old = old_of[node as usize];
             if old != NONE && !is_new[node as usize] {
                 for (j, length) in graph.neighbours(old) {
@@ -328,15 +332,20 @@ impl TautRoadmap {
                     if j == NONE || walls.meet(p, &self.points[j as usize]) {
                         continue;
                     }
-                    while let Some([_, k]) = found.next_if(|s| *s < [node, j]) {
-                        new.push(k, distance(k));
+                    while let [[_, k], after @ ..] = own {
+                        if *k > j {
+                            break;
+                        }
+                        if *k < j {
+                            new.push(*k, distance(*k));
+                        }
+                        own = after;
                     }
-                    found.next_if_eq(&[node, j]);
                     new.push(j, length);
                 }
             }
-            while let Some([_, k]) = found.next_if(|s| s[0] == node) {
-                new.push(k, distance(k));
+            for [_, k] in own {
+                new.push(*k, distance(*k));
             }
             new.end_node();
         }
