@@ -13,7 +13,7 @@ use nalgebra::{Point2, Vector2};
 
 use crate::planar::predicates::{orient2d, Orientation};
 use crate::planar::sector::Turn;
-use crate::planar::triangulation::{Place, Region, SightStack, WANTED};
+use crate::planar::triangulation::{Gaze, Place, Region, SightStack, WANTED};
 
 use super::ends::look_around;
 use super::search::Found;
@@ -30,6 +30,8 @@ struct State {
     best: f64,
     /// Distance to the goal, if it is seen from here.
     to_goal: f64,
+    /// Whether the way here is the shortest one.
+    is_done: bool,
 }
 
 const UNKNOWN: State = State {
@@ -37,6 +39,7 @@ const UNKNOWN: State = State {
     parent: NONE,
     best: f64::INFINITY,
     to_goal: f64::INFINITY,
+    is_done: false,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -82,12 +85,16 @@ struct Scratch {
     states: Vec<State>,
     heap: BinaryHeap<Entry>,
     stack: SightStack,
+    from_start: Gaze,
+    from_goal: Gaze,
 }
 
 impl Scratch {
     /// Makes ready for a search among so many nodes, without touching them all.
     fn begin(&mut self, nodes: usize) {
         self.heap.clear();
+        self.from_start.clear();
+        self.from_goal.clear();
         self.states.resize(nodes, UNKNOWN);
         if self.stamp == u32::MAX {
             self.states.fill(UNKNOWN);
@@ -132,6 +139,11 @@ enum Hand {
 
 /// Sines below this decide nothing. Far above rounding, far below what would cost time.
 const UNSURE: f64 = 1e-9;
+
+/// Ways up to this multiple of the straight distance are looked for first, and then up to that
+/// multiple of the last limit.
+const FIRST_LIMIT: f64 = 1.03;
+const NEXT_LIMIT: f64 = 1.1;
 
 /// How a path comes into a corner.
 struct Arrival {
@@ -243,6 +255,33 @@ impl Frontier<'_> {
         state
     }
 
+    /// The goal is seen from `node`.
+    fn reach_goal(&mut self, node: u32, distance: f64) {
+        let state = self.state(node);
+        state.to_goal = distance;
+        if state.is_done {
+            let length = state.best + distance;
+            self.arrive(node, length);
+        }
+    }
+
+    /// A way to the goal by `node`.
+    fn arrive(&mut self, node: u32, length: f64) {
+        if length < self.best || length == self.best && node < self.last {
+            (self.best, self.last) = (length, node);
+        }
+    }
+
+    /// The next node by which a way could lead that is shorter than the best one, and not
+    /// longer than `limit`.
+    fn next_before(&mut self, limit: f64) -> Option<Entry> {
+        let top = self.heap.peek()?;
+        if top.estimate >= self.best || top.estimate > limit {
+            return None;
+        }
+        self.heap.pop()
+    }
+
     /// A way to `node` of length `reached`, unless `is_slack` says that it can be shortened.
     #[inline]
     fn reach(
@@ -271,30 +310,30 @@ impl Frontier<'_> {
 }
 
 impl TautRoadmap {
-    /// Calls `found` with nodes that a free point sees along their tangents (possibly
-    /// repeated), and their distances.
-    fn links(&self, end: &Terminal, stack: &mut SightStack, mut found: impl FnMut(u32, f64)) {
-        let p = &end.point;
-        let mut add = |v: u32| {
-            if let Some(&i) = self.node_of.get(v as usize) {
-                if i != NONE && self.turns[i as usize].is_taut(&self.points[i as usize], p) {
-                    found(i, (self.points[i as usize] - p).norm());
-                }
+    /// Calls `found` with a node that is the outline vertex `v` and that a free point sees along
+    /// a tangent, and its distance.
+    #[inline]
+    fn link(&self, p: &Point2<f64>, v: u32, mut found: impl FnMut(u32, f64)) {
+        if let Some(&i) = self.node_of.get(v as usize) {
+            if i != NONE && self.turns[i as usize].is_taut(&self.points[i as usize], p) {
+                found(i, (self.points[i as usize] - p).norm());
             }
-        };
-        let is_done = end
-            .place
-            .or_else(|| self.triangulation.place(p))
-            .is_some_and(|place| {
-                self.triangulation
-                    .visible_from_place(p, &place, stack, &mut add);
-                true
-            });
-        if !is_done {
+        }
+    }
+
+    /// Calls `found` with nodes that a free point sees along their tangents: with all of them, or
+    /// with the first ones; `gaze` knows the others.
+    fn first_links(&self, end: &Terminal, gaze: &mut Gaze, mut found: impl FnMut(u32, f64)) {
+        let p = &end.point;
+        let add = |v: u32| self.link(p, v, &mut found);
+        match end.place.or_else(|| self.triangulation.place(p)) {
+            Some(place) => self.triangulation.begin_gaze(&place, gaze, add),
             // On an outline or far outside: the sweep knows all cases. As through triangles, sight
             // ends at the first vertex (but not at one that was displaced by rounding).
-            let nearest_only = !self.world.arrangement().is_rounded();
-            look_around(&self.world, p, nearest_only, add);
+            None => {
+                let nearest_only = !self.world.arrangement().is_rounded();
+                look_around(&self.world, p, nearest_only, add);
+            }
         }
     }
 
@@ -313,6 +352,8 @@ impl TautRoadmap {
             states,
             heap,
             stack,
+            from_start,
+            from_goal,
         } = scratch;
         let mut frontier = Frontier {
             points: &self.points,
@@ -323,56 +364,35 @@ impl TautRoadmap {
             best: f64::INFINITY,
             last: NONE,
         };
-        self.links(goal, stack, |i, distance| {
-            frontier.state(i).to_goal = distance;
+        self.first_links(goal, from_goal, |i, d| frontier.reach_goal(i, d));
+        self.first_links(start, from_start, |i, d| {
+            frontier.reach(i, d, NONE, |_| false);
         });
-        self.links(start, stack, |i, distance| {
-            frontier.reach(i, distance, NONE, |_| false);
-        });
+        // Ways of this length are looked for; longer ones when there is none.
+        let mut limit = (goal.point - start.point).norm() * FIRST_LIMIT;
         let mut expanded = 0;
-        while let Some(entry) = frontier.heap.pop() {
-            if entry.estimate >= frontier.best {
+        loop {
+            let (s, g) = (&start.point, &goal.point);
+            self.triangulation.gaze(g, s, limit, from_goal, stack, |v| {
+                self.link(g, v, |i, d| frontier.reach_goal(i, d));
+            });
+            self.triangulation
+                .gaze(s, g, limit, from_start, stack, |v| {
+                    self.link(s, v, |i, d| frontier.reach(i, d, NONE, |_| false));
+                });
+            while let Some(entry) = frontier.next_before(limit) {
+                expanded += usize::from(self.expand(entry, &mut frontier, s, stack));
+            }
+            if frontier.best <= limit {
                 break;
             }
-            let node = entry.node;
-            let State {
-                parent,
-                best,
-                to_goal,
-                ..
-            } = *frontier.state(node);
-            if entry.reached > best {
-                continue;
+            let waiting = from_start.next_bound().min(from_goal.next_bound());
+            let next = waiting.min(frontier.heap.peek().map_or(f64::INFINITY, |e| e.estimate));
+            if next == f64::INFINITY && limit == f64::INFINITY {
+                break;
             }
-            expanded += 1;
-            let at = self.points[node as usize];
-            let turn = &self.turns[node as usize];
-            let from = match parent {
-                NONE => start.point,
-                parent => self.points[parent as usize],
-            };
-            let arrival = Arrival::new(from, at, turn);
-            if to_goal.is_finite() && !arrival.is_slack(&(goal.point - at), to_goal) {
-                let length = best + to_goal;
-                if length < frontier.best {
-                    (frontier.best, frontier.last) = (length, node);
-                }
-            }
-            let mut reach = |next: u32, length: f64| {
-                frontier.reach(next, best + length, node, |q| {
-                    arrival.is_slack(&(q - at), length)
-                });
-            };
-            match &self.graph {
-                Some(graph) => graph.neighbours(node).for_each(|(n, w)| reach(n, w)),
-                None => {
-                    let region = |_: &Point2<f64>, q: &Point2<f64>| arrival.region(turn, q);
-                    self.seen_by_node(node, region, stack, |j| {
-                        reach(j, (self.points[j as usize] - at).norm());
-                    });
-                    self.seams.neighbours(node).for_each(|(n, w)| reach(n, w));
-                }
-            }
+            // With a way at hand all that could be shorter is looked at once.
+            limit = next.max(limit * NEXT_LIMIT).min(frontier.best);
         }
         if frontier.last == NONE {
             return None;
@@ -389,5 +409,52 @@ impl TautRoadmap {
             length: frontier.best,
             expanded,
         })
+    }
+
+    /// Goes on from a node; says `false` if there was a shorter way to it.
+    fn expand(
+        &self,
+        entry: Entry,
+        frontier: &mut Frontier<'_>,
+        start: &Point2<f64>,
+        stack: &mut SightStack,
+    ) -> bool {
+        let node = entry.node;
+        let state = frontier.state(node);
+        if entry.reached > state.best || std::mem::replace(&mut state.is_done, true) {
+            return false;
+        }
+        let State {
+            parent,
+            best,
+            to_goal,
+            ..
+        } = *state;
+        let at = self.points[node as usize];
+        let turn = &self.turns[node as usize];
+        let from = match parent {
+            NONE => *start,
+            parent => self.points[parent as usize],
+        };
+        let arrival = Arrival::new(from, at, turn);
+        if to_goal.is_finite() && !arrival.is_slack(&(frontier.goal - at), to_goal) {
+            frontier.arrive(node, best + to_goal);
+        }
+        let mut reach = |next: u32, length: f64| {
+            frontier.reach(next, best + length, node, |q| {
+                arrival.is_slack(&(q - at), length)
+            });
+        };
+        match &self.graph {
+            Some(graph) => graph.neighbours(node).for_each(|(n, w)| reach(n, w)),
+            None => {
+                let region = |_: &Point2<f64>, q: &Point2<f64>| arrival.region(turn, q);
+                self.seen_by_node(node, region, stack, |j| {
+                    reach(j, (self.points[j as usize] - at).norm());
+                });
+                self.seams.neighbours(node).for_each(|(n, w)| reach(n, w));
+            }
+        }
+        true
     }
 }
