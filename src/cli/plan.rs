@@ -40,8 +40,8 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     clearance: f64,
-    /// Road map.
-    #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
+    /// Road map; an unknown name lists the choices.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
     roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
@@ -119,6 +119,8 @@ struct Output<'a> {
     fraction: f64,
     duration: f64,
     planning_time: f64,
+    /// The road map that gave the route.
+    roadmap: &'static str,
     route: Vec<Vec<[f64; 2]>>,
     joints: Vec<String>,
     trajectory: Vec<Point<'a>>,
@@ -263,6 +265,7 @@ fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
         fraction: 1.0,
         duration: plan.trajectory.duration(),
         planning_time,
+        roadmap: plan.path.scene.roadmap,
         route: plan.path.routes.iter().map(route).collect(),
         joints: plan.trajectory.joint_names.clone(),
         trajectory: plan
@@ -289,6 +292,7 @@ fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'
         fraction: error.fraction(),
         duration: 0.0,
         planning_time,
+        roadmap: "",
         route: Vec::new(),
         joints: chain.joint_names(),
         trajectory: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::ik::IkError;
 use crate::planning::{BreakCause, Partial, PathError};
-use crate::roadmap::{End, RouteError};
+use crate::roadmap::{End, RoadmapError, RouteError};
 use crate::trajectory::RetimeError;
 
 /// The kinds of [`PlanError`], for those who answer with a number.
@@ -70,7 +70,8 @@ impl PlanError {
             | PathError::GoalNotFinite { .. }
             | PathError::NotPositive { .. }
             | PathError::World(_) => PlanErrorKind::InvalidRequest,
-            PathError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
+            PathError::Roadmap(RoadmapError::UnknownName { .. }) => PlanErrorKind::UnknownRoadmap,
+            PathError::Roadmap(RoadmapError::GivenUp { .. }) => PlanErrorKind::TimedOut,
             PathError::UnknownSolver(_) => PlanErrorKind::UnknownSolver,
             PathError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
             PathError::Route { source, .. } => route_kind(source),

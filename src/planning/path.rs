@@ -12,7 +12,7 @@ use crate::ik::{solver, IkSolver};
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
 use crate::planar::{self, Join, PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, check_end, known_roadmap, End};
+use crate::roadmap::{build_roadmap_with, check_end, known_roadmap, BuildOptions, End};
 
 /// A start or goal this much \[m\] too close to an obstacle is not refused: messages carry
 /// polygons in single precision.
@@ -53,7 +53,7 @@ pub fn plan_path(
     }
     for (number, goal) in (1..).zip(request.goals) {
         check_finite(goal, number)?;
-        let planned = route(obstacles, settings, &from, goal, number)?;
+        let planned = route(obstacles, settings, request, &from, goal, number)?;
         let leg = TipPath::new(&planned.route, settings.clearance, from, *goal);
         min_clearance = min_clearance.min(planned.world_clearance(&leg));
         if scene.outlines.is_empty() || !planned.scene.outlines.is_empty() {
@@ -307,12 +307,18 @@ fn world(
 fn route(
     obstacles: &[Obstacle],
     settings: &PathSettings,
+    request: &PathRequest<'_>,
     from: &Pose,
     goal: &Pose,
     number: usize,
 ) -> Result<Planned, PathError> {
     let world = Arc::new(world(obstacles, settings, from, goal)?);
-    let roadmap = build_roadmap(&settings.roadmap, Arc::clone(&world))?;
+    // Each leg has a world of its own, which is asked once.
+    let options = BuildOptions {
+        queries: 1,
+        give_up: &|| request.ik.give_up.is_some_and(|give_up| give_up()),
+    };
+    let roadmap = build_roadmap_with(&settings.roadmap, Arc::clone(&world), &options)?;
     let found = roadmap
         .shortest_path(
             &from.translation.vector.xy().into(),
@@ -329,6 +335,7 @@ fn route(
             .map(|outline| outline.ring)
             .collect(),
         edges: roadmap.edge_list(),
+        roadmap: roadmap.name(),
     };
     Ok(Planned {
         route: found.points,

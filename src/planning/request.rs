@@ -6,6 +6,7 @@ use super::JointPath;
 use crate::ik::IkRequest;
 use crate::kinematics::Pose;
 use crate::planar::{Contact, Polygon};
+use crate::roadmap::AUTO;
 
 /// A prism that the tip must go around, in the chain's base frame.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +34,7 @@ impl Obstacle {
 pub struct PathSettings {
     /// Distance \[m\] that the tip keeps from obstacles.
     pub clearance: f64,
-    /// Name of the road map, see [`crate::roadmap::build_roadmap`].
+    /// Name of the road map, see [`crate::roadmap::ROADMAPS`].
     pub roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     pub contact: Contact,
@@ -54,7 +55,7 @@ impl Default for PathSettings {
     fn default() -> Self {
         PathSettings {
             clearance: 0.03,
-            roadmap: "visibility_graph".to_owned(),
+            roadmap: AUTO.to_owned(),
             contact: Contact::Blocked,
             arc_tolerance: 1e-3,
             tip_step: 0.01,
@@ -85,6 +86,8 @@ pub struct PathScene {
     pub outlines: Vec<Vec<Point2<f64>>>,
     /// Edges of the road map.
     pub edges: Vec<[Point2<f64>; 2]>,
+    /// Name of the road map (see [`crate::roadmap::ROADMAPS`]); empty where no way was searched.
+    pub roadmap: &'static str,
 }
 
 /// A path of the arm, without time.

@@ -21,7 +21,7 @@ use crate::planar::world::is_valid;
 use crate::planar::{Contact, PlanarWorld};
 
 use super::ends::{assemble, free_end, no_path, FreeEnd};
-use super::search::Adjacency;
+use super::search::{Adjacency, Found};
 use super::taut_search::{Pool, Terminal};
 use super::{End, Roadmap, Route, RouteError, VisibilityGraph};
 
@@ -191,18 +191,12 @@ impl TautRoadmap {
             // What lies strictly inside a free triangle is free.
             let p = flush_tiny_point(p);
             if let Some(place) = self.triangulation.place(&p) {
-                let terminal = Terminal {
-                    point: p,
-                    place: Some(place),
-                };
+                let terminal = Terminal::new(p, Some(place));
                 return Ok((FreeEnd { asked: p, free: p }, terminal));
             }
         }
         let end = free_end(&self.world, end, p)?;
-        let terminal = Terminal {
-            point: end.free,
-            place: None,
-        };
+        let terminal = Terminal::new(end.free, None);
         Ok((end, terminal))
     }
 }
@@ -250,35 +244,31 @@ impl Roadmap for TautRoadmap {
         if self.world.open_segment_is_free(&start.free, &goal.free) {
             return Ok(assemble(&start, &goal, std::iter::empty(), 0));
         }
-        let found = self
-            .find(&from, &to)
-            .ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
-        let vertices = self.world.arrangement().vertices();
-        let between = found.nodes.iter().map(|&i| {
-            let vertex = &vertices[self.vertices[i as usize] as usize];
-            let id = vertex
-                .obstacles
-                .first()
-                .map(|o| self.world.obstacle_id(*o).to_owned());
-            (vertex.point, id)
-        });
-        let route = assemble(&start, &goal, between, found.expanded);
-        if self.world.outlines_are_exact() {
-            return Ok(route);
-        }
+        let ends = [&start.free, &goal.free];
+        let is_exact = self.world.outlines_are_exact();
         // Legs between asked and free ends are not free and need not be.
-        let confirmed = std::iter::once(&start.free)
-            .chain(found.nodes.iter().map(|i| &self.points[*i as usize]))
-            .zip(
-                found
-                    .nodes
-                    .iter()
-                    .map(|i| &self.points[*i as usize])
-                    .chain([&goal.free]),
-            )
-            .all(|(a, b)| a == b || self.world.open_segment_is_free(a, b));
-        if confirmed {
-            return Ok(route);
+        let is_free = |found: &Found| {
+            let way = found.nodes.iter().map(|i| &self.points[*i as usize]);
+            let way: Vec<_> = [ends[0]].into_iter().chain(way).chain([ends[1]]).collect();
+            way.windows(2)
+                .all(|leg| leg[0] == leg[1] || self.world.open_segment_is_free(leg[0], leg[1]))
+        };
+        let mut found = self.find(&from, &to);
+        if !is_exact && !found.as_ref().is_some_and(is_free) {
+            found = self.find(&from.by_segments(), &to.by_segments());
+        }
+        let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
+        if is_exact || is_free(&found) {
+            let vertices = self.world.arrangement().vertices();
+            let between = found.nodes.iter().map(|&i| {
+                let vertex = &vertices[self.vertices[i as usize] as usize];
+                let id = vertex
+                    .obstacles
+                    .first()
+                    .map(|o| self.world.obstacle_id(*o).to_owned());
+                (vertex.point, id)
+            });
+            return Ok(assemble(&start, &goal, between, found.expanded));
         }
         // Only rounded crossing points of overlapping obstacles that nearly coincide can
         // bring this about: then the slow way, which uses none, has to decide.

@@ -124,8 +124,29 @@ impl Pool {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terminal {
     pub point: Point2<f64>,
-    /// Its triangle, if it lies strictly in free space.
-    pub place: Option<Place>,
+    /// Its triangle, if it is known to lie strictly in free space.
+    place: Option<Place>,
+    /// Whether what it sees is asked of the world, not of the triangles.
+    by_segments: bool,
+}
+
+impl Terminal {
+    pub fn new(point: Point2<f64>, place: Option<Place>) -> Self {
+        Terminal {
+            point,
+            place,
+            by_segments: false,
+        }
+    }
+
+    /// The same without the merged outlines: next to one of their rounded pieces a free point
+    /// may lie on its wrong side.
+    pub fn by_segments(&self) -> Self {
+        Terminal {
+            by_segments: true,
+            ..*self
+        }
+    }
 }
 
 /// On which side of a path the obstacle lies that it goes around.
@@ -325,6 +346,14 @@ impl TautRoadmap {
     /// with the first ones; `gaze` knows the others.
     fn first_links(&self, end: &Terminal, gaze: &mut Gaze, mut found: impl FnMut(u32, f64)) {
         let p = &end.point;
+        if end.by_segments {
+            for (i, (q, turn)) in (0u32..).zip(self.points.iter().zip(&self.turns)) {
+                if q != p && turn.is_taut(q, p) && self.world.open_segment_is_free(p, q) {
+                    found(i, (q - p).norm());
+                }
+            }
+            return;
+        }
         let add = |v: u32| self.link(p, v, &mut found);
         match end.place.or_else(|| self.triangulation.place(p)) {
             Some(place) => self.triangulation.begin_gaze(&place, gaze, add),
