@@ -13,6 +13,7 @@ mod inflate;
 mod info;
 mod path;
 mod path_batch;
+mod path_updates;
 mod plan;
 mod plan_picture;
 mod plan_scene;

@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use nalgebra::{Point2, Vector2};
+use nalgebra::Point2;
 use serde::Serialize;
 
 use super::arm::{read_text, write_text};
+use super::path_updates::{follow_moves, Updates};
 use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
 use super::CliError;
-use crate::planar::{Edit, Obstacle, PlanarWorld, Polygon, WorldOptions};
+use crate::planar::{PlanarWorld, WorldOptions};
 use crate::roadmap::{
-    build_roadmap, build_roadmap_with, shorten, BuildOptions, DynamicRoadmap, Roadmap, Route,
-    RouteError,
+    build_roadmap, build_roadmap_with, shorten, BuildOptions, Roadmap, Route, RouteError,
 };
 
 /// Runs every query of a planar scene.
@@ -84,17 +84,6 @@ struct Excess {
     mean_ratio: f64,
     /// Largest ratio.
     max_ratio: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Updates {
-    moves: usize,
-    median_ms: f64,
-    p99_ms: f64,
-    /// How many of the results were compared with a rebuild; all of them were equal.
-    verified: usize,
-    /// Median time of those rebuilds.
-    rebuild_median_ms: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -312,89 +301,13 @@ impl PathBatch {
     }
 }
 
-/// Moves random obstacles by up to a hundredth of the scene, always the same ones.
-fn follow_moves(world: &Arc<PlanarWorld>, moves: usize) -> Result<Updates, CliError> {
-    let count = world.obstacles().len();
-    if count == 0 {
-        return Err(CliError::BadInput("no obstacle to move".to_owned()));
-    }
-    let points = world.obstacles().iter().flat_map(|o| o.polygon.outer());
-    let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-    for p in points {
-        low = [low[0].min(p.x), low[1].min(p.y)];
-        high = [high[0].max(p.x), high[1].max(p.y)];
-    }
-    let reach = 0.01 * (high[0] - low[0]).max(high[1] - low[1]);
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
-    let mut snapshot = DynamicRoadmap::new(world.clone());
-    let (mut times, mut rebuilds) = (Vec::new(), Vec::new());
-    let every = moves.div_ceil(10);
-    for k in 0..moves {
-        let which = ((random() * count as f64) as usize).min(count - 1);
-        let by = Vector2::new(2.0 * random() - 1.0, 2.0 * random() - 1.0) * reach;
-        let moved = |ring: &[Point2<f64>]| ring.iter().map(|p| p + by).collect::<Vec<_>>();
-        let obstacle = &snapshot.world().obstacles()[which];
-        let Ok(polygon) = Polygon::from_points(&moved(obstacle.polygon.outer())) else {
-            continue;
-        };
-        let edit = Edit {
-            remove: vec![which as u32],
-            at: which,
-            insert: vec![Obstacle {
-                id: obstacle.id.clone(),
-                polygon,
-            }],
-        };
-        let begin = Instant::now();
-        let next = snapshot
-            .edited(&edit)
-            .map_err(|error| CliError::BadInput(error.to_string()))?;
-        times.push(begin.elapsed().as_secs_f64() * 1e3);
-        snapshot = next;
-        if k % every == 0 {
-            let now = snapshot.world();
-            let begin = Instant::now();
-            let again = PlanarWorld::build(
-                now.obstacles().to_vec(),
-                now.boundary().cloned(),
-                now.options(),
-            )
-            .map_err(|error| CliError::BadInput(error.to_string()))?;
-            let again = DynamicRoadmap::new(Arc::new(again));
-            rebuilds.push(begin.elapsed().as_secs_f64() * 1e3);
-            let same_world = again.world().arrangement() == now.arrangement();
-            if !same_world || again.graph() != snapshot.graph() {
-                return Err(CliError::NoSolution(format!(
-                    "after move {k} of obstacle '{}' the road map is not that of a rebuild",
-                    now.obstacles()[which].id
-                )));
-            }
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    rebuilds.sort_by(f64::total_cmp);
-    Ok(Updates {
-        moves: times.len(),
-        median_ms: quantile(&times, 0.5),
-        p99_ms: quantile(&times, 0.99),
-        verified: rebuilds.len(),
-        rebuild_median_ms: quantile(&rebuilds, 0.5),
-    })
-}
-
 fn to_json(report: &Report) -> Result<String, CliError> {
     serde_json::to_string(report)
         .map_err(|error| CliError::BadInput(format!("the result cannot be written: {error}")))
 }
 
 /// The smallest of sorted values that at least the share `q` of them does not exceed.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }

@@ -14,6 +14,7 @@
 //! | `splice`, `update`, `retriangulation` | one obstacle changed without building everything again |
 //! | `arrangement` | merged outlines: edges and corners without crossings |
 //! | `triangulation` | the free space in triangles, and what is seen through them |
+//! | `gaze`, `weak_visibility` | what is seen on short ways, and from where an edge is seen |
 //! | `bodies`, `grid` | what blocks, flat, and found quickly |
 //! | `world` | the obstacles, and every question about free space |
 //! | `location` | where a point lies, the nearest free one |
@@ -26,6 +27,7 @@ mod bodies;
 pub mod convex_hull;
 pub mod distance;
 mod faces;
+pub(crate) mod gaze;
 mod grid;
 mod location;
 pub mod offset;
@@ -41,6 +43,7 @@ pub(crate) mod splice;
 mod subdivision;
 pub mod triangulation;
 mod update;
+mod weak_visibility;
 pub mod world;
 
 pub use arrangement::{Arrangement, Edge, Vertex};

@@ -7,7 +7,7 @@
 //! | `graph` | what both share: nodes, flat adjacency, queries |
 //! | `taut` | the one that serves: taut edges through triangles, stored or lazy |
 //! | `dynamic` | the same after one obstacle changed, without building it again |
-//! | `taut_search` | its A*, which keeps around the obstacles |
+//! | `taut_search`, `frontier` | its A*, which keeps around the obstacles |
 //! | `search` | Dijkstra and A* |
 //! | `trapezoid` | trapezoidal map with point location in O(log n) |
 //! | `trapezoidal_map` | its road map: fast, not the shortest; `shorten` |
@@ -24,6 +24,7 @@ use crate::planar::PlanarWorld;
 
 pub mod dynamic;
 mod ends;
+mod frontier;
 pub mod graph;
 mod naive;
 pub mod search;

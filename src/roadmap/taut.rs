@@ -21,8 +21,9 @@ use crate::planar::world::is_valid;
 use crate::planar::{Contact, PlanarWorld};
 
 use super::ends::{assemble, free_end, no_path, FreeEnd};
+use super::frontier::Pool;
 use super::search::{Adjacency, Found};
-use super::taut_search::{Pool, Terminal};
+use super::taut_search::Terminal;
 use super::{End, Roadmap, Route, RouteError, VisibilityGraph};
 
 pub(super) const NONE: u32 = u32::MAX;
