@@ -1,4 +1,6 @@
 //! The obstacles of a plane, inflated and merged, and every question about free space.
+//!
+//! Longer than most files here: the questions that a world answers are read together.
 
 use std::sync::Arc;
 
