@@ -5,6 +5,8 @@
 
 mod arm;
 mod chart;
+mod collide_batch;
+mod collision;
 mod fk;
 mod ik;
 mod ik_batch;
@@ -15,6 +17,7 @@ mod path;
 mod path_batch;
 mod path_updates;
 mod plan;
+mod plan_batch;
 mod plan_picture;
 mod plan_scene;
 mod scene;
@@ -36,12 +39,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    CollideBatch(collide_batch::CollideBatch),
     Fk(fk::Fk),
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
     IkTree(ik_tree::IkTree),
     Info(info::Info),
     Plan(plan::PlanOptions),
+    PlanBatch(plan_batch::PlanBatch),
     Path(path::Path),
     PathBatch(path_batch::PathBatch),
     Inflate(inflate::Inflate),
@@ -87,12 +92,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let outcome: Result<(), CliError> = match &arguments.command {
+        Command::CollideBatch(options) => collide_batch::run(options),
         Command::Fk(options) => fk::run(options),
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),
         Command::IkTree(options) => ik_tree::run(options),
         Command::Info(options) => info::run(options),
         Command::Plan(options) => plan::run(options),
+        Command::PlanBatch(command) => command.run(),
         Command::Path(command) => command.run(),
         Command::PathBatch(command) => command.run(),
         Command::Inflate(command) => command.run(),
