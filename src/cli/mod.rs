@@ -15,6 +15,7 @@ mod inflate;
 mod info;
 mod path;
 mod path_batch;
+mod path_updates;
 mod plan;
 mod plan_batch;
 mod plan_picture;

@@ -11,6 +11,7 @@ use nalgebra::Point2;
 use serde::Serialize;
 
 use super::arm::{read_text, write_text};
+use super::path_updates::{follow_moves, Updates};
 use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
 use super::CliError;
 use crate::planar::{PlanarWorld, WorldOptions};
@@ -42,6 +43,10 @@ pub struct PathBatch {
     /// Pull every path taut (for road maps that do not give the shortest one).
     #[arg(long)]
     shorten: bool,
+    /// Afterwards move this many random obstacles a little, one after the other, and print how
+    /// long the road map takes to follow; some results are compared with a rebuild.
+    #[arg(long, default_value_t = 0)]
+    update: usize,
     /// Where to write all results, JSON.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -95,6 +100,8 @@ struct Report {
     over_shortest: Option<Excess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updates: Option<Updates>,
     results: Vec<QueryResult>,
 }
 
@@ -144,6 +151,10 @@ impl PathBatch {
             query_p99_us: quantile(&times, 0.99),
             over_shortest: self.excess(&scene, roadmap.as_ref(), &results)?,
             reference: self.compare(&results)?,
+            updates: match self.update {
+                0 => None,
+                moves => Some(follow_moves(roadmap.world(), moves)?),
+            },
             results,
         };
         if let Some(out) = &self.out {
@@ -337,6 +348,17 @@ fn print_table(report: &Report) {
         println!(
             "reference  {} lengths compared, largest relative difference {:.1e} (query {})",
             reference.compared, reference.max_relative_difference, reference.worst_query
+        );
+    }
+    if let Some(updates) = &report.updates {
+        println!(
+            "updates    {} obstacles moved: median {:.3} ms, p99 {:.3} ms ({} compared with a \
+             rebuild of {:.3} ms: equal)",
+            updates.moves,
+            updates.median_ms,
+            updates.p99_ms,
+            updates.verified,
+            updates.rebuild_median_ms
         );
     }
 }

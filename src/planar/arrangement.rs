@@ -10,12 +10,10 @@
 //! cross, the union has a re-entrant corner, and no shortest path turns there.
 
 use nalgebra::Point2;
+use smallvec::SmallVec;
 
-use super::bodies::Bodies;
-use super::faces::Faces;
 use super::predicates::compare_angle;
-use super::sector::{Contact, Corner, Sector, Turn};
-use super::subdivision::Subdivision;
+use super::sector::{Corner, Sector, Turn};
 
 /// A vertex of the merged outlines.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,14 +21,14 @@ pub struct Vertex {
     /// Where it is. \[m\]
     pub point: Point2<f64>,
     /// What surrounds it.
-    pub sectors: Vec<Sector>,
+    pub sectors: SmallVec<[Sector; 1]>,
     /// Whether shortest paths can turn here, and by which directions.
     pub corner: Option<Corner>,
     /// How taut paths go through it, if any does. Every corner has a turn; straight vertices
     /// have one too.
     pub turn: Option<Turn>,
     /// Obstacles that reach it (indices; the number of obstacles stands for the boundary).
-    pub obstacles: Vec<u32>,
+    pub obstacles: SmallVec<[u32; 2]>,
 }
 
 /// An edge of the merged outlines.
@@ -132,13 +130,5 @@ impl Arrangement {
                 vertex.turn = None;
             }
         }
-    }
-
-    /// Merges the bodies.
-    pub(crate) fn new(bodies: &Bodies, contact: Contact) -> Self {
-        let subdivision = Subdivision::new(bodies);
-        let mut faces = Faces::new(bodies, &subdivision);
-        faces.cover(bodies, &subdivision);
-        faces.outlines(bodies, &subdivision, contact)
     }
 }

@@ -38,14 +38,30 @@ pub(crate) struct Spot {
     pub on: Vec<u32>,
 }
 
+/// A closed line of edges, numbered in a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ring {
+    pub body: u32,
+    pub first: u32,
+    pub len: u32,
+}
+
+impl Ring {
+    /// Its edges.
+    pub fn edges(&self) -> std::ops::Range<u32> {
+        self.first..self.first + self.len
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bodies {
     pub bodies: Vec<Body>,
+    pub rings: Vec<Ring>,
     /// Edge `i` goes from `points[i]` to `points[next[i]]`, its body to the left.
     pub points: Vec<Point2<f64>>,
     pub next: Vec<u32>,
     pub prev: Vec<u32>,
-    pub edge_body: Vec<u32>,
+    pub edge_ring: Vec<u32>,
     /// The obstacle of every edge.
     edge_obstacle: Vec<u32>,
     /// Whether these edges stay the truth when outlines are merged (else the merged ones are).
@@ -56,36 +72,94 @@ pub(crate) struct Bodies {
 }
 
 impl Bodies {
+    /// No bodies yet.
+    pub fn empty(is_truth: bool) -> Self {
+        Bodies {
+            is_truth,
+            ..Bodies::default()
+        }
+    }
+
     pub fn add_polygon(&mut self, obstacle: u32, polygon: &Polygon) {
-        self.add(obstacle, Kind::Solid, polygon.rings().map(<[_]>::to_vec));
+        self.add_body(obstacle, Kind::Solid);
+        for ring in polygon.rings() {
+            self.add_ring(ring.iter().copied());
+        }
     }
 
     pub fn add_wall(&mut self, obstacle: u32, wall: &[Point2<f64>; 2]) {
-        self.add(obstacle, Kind::Wall, std::iter::once(wall.to_vec()));
+        self.add_body(obstacle, Kind::Wall);
+        self.add_ring(wall.iter().copied());
     }
 
     /// The space outside all of `parts` is blocked.
     pub fn add_complement(&mut self, obstacle: u32, parts: &[Polygon]) {
-        let rings = parts.iter().flat_map(Polygon::rings);
-        let reversed = rings.map(|ring| ring.iter().rev().copied().collect::<Vec<_>>());
-        self.add(obstacle, Kind::Complement, reversed);
+        self.add_body(obstacle, Kind::Complement);
+        for ring in parts.iter().flat_map(Polygon::rings) {
+            self.add_ring(ring.iter().rev().copied());
+        }
     }
 
-    fn add(&mut self, obstacle: u32, kind: Kind, rings: impl Iterator<Item = Vec<Point2<f64>>>) {
-        let body = self.bodies.len() as u32;
-        self.bodies.push(Body { obstacle, kind });
-        if kind == Kind::Complement {
-            self.complement = Some(body);
-        }
-        for ring in rings {
-            let (first, n) = (self.points.len() as u32, ring.len() as u32);
-            for (k, p) in (0..n).zip(ring) {
-                self.points.push(p);
-                self.next.push(first + (k + 1) % n);
-                self.prev.push(first + (k + n - 1) % n);
-                self.edge_body.push(body);
-                self.edge_obstacle.push(obstacle);
+    /// Copies rings (ascending numbers) of other bodies; says where they are from now on.
+    /// Their obstacles get new numbers.
+    pub fn add_rings(
+        &mut self,
+        from: &Bodies,
+        rings: impl Iterator<Item = u32>,
+        obstacle: impl Fn(u32) -> u32,
+    ) {
+        let mut last = None;
+        for r in rings {
+            let Ring { body, first, len } = from.rings[r as usize];
+            if last != Some(body) {
+                let Body { obstacle: o, kind } = from.bodies[body as usize];
+                self.add_body(obstacle(o), kind);
+                last = Some(body);
             }
+            let range = first as usize..(first + len) as usize;
+            self.add_ring(from.points[range].iter().copied());
+        }
+    }
+
+    /// Copies the complement of other bodies.
+    pub fn add_complement_of(&mut self, from: &Bodies, obstacle: u32) {
+        let Some(complement) = from.complement else {
+            return;
+        };
+        self.add_body(obstacle, Kind::Complement);
+        for ring in from.rings.iter().filter(|r| r.body == complement) {
+            let range = ring.first as usize..(ring.first + ring.len) as usize;
+            self.add_ring(from.points[range].iter().copied());
+        }
+    }
+
+    fn add_body(&mut self, obstacle: u32, kind: Kind) {
+        if kind == Kind::Complement {
+            self.complement = Some(self.bodies.len() as u32);
+        }
+        self.bodies.push(Body { obstacle, kind });
+    }
+
+    /// Adds a ring to the last body.
+    fn add_ring(&mut self, ring: impl Iterator<Item = Point2<f64>>) {
+        let Some(body) = self.bodies.len().checked_sub(1) else {
+            return;
+        };
+        let first = self.points.len() as u32;
+        self.points.extend(ring);
+        let len = self.points.len() as u32 - first;
+        let number = self.rings.len() as u32;
+        self.rings.push(Ring {
+            body: body as u32,
+            first,
+            len,
+        });
+        let obstacle = self.bodies[body].obstacle;
+        for k in 0..len {
+            self.next.push(first + if k + 1 == len { 0 } else { k + 1 });
+            self.prev.push(first + if k == 0 { len - 1 } else { k - 1 });
+            self.edge_ring.push(number);
+            self.edge_obstacle.push(obstacle);
         }
     }
 
@@ -98,16 +172,22 @@ impl Bodies {
         };
         let edge = |i: &u32| &arrangement.edges()[*i as usize];
         let loops = arrangement.loops();
-        let rings = loops.iter().map(|ring| {
-            ring.iter()
-                .map(|i| arrangement.point(edge(i).ends[0]))
-                .collect()
-        });
+        let rings = loops
+            .iter()
+            .map(|ring| ring.iter().map(|i| arrangement.point(edge(i).ends[0])));
         let mut bodies = Bodies::default();
-        bodies.add(0, kind, rings);
+        bodies.add_body(0, kind);
+        for ring in rings {
+            bodies.add_ring(ring);
+        }
         bodies.edge_obstacle = loops.iter().flatten().map(|i| edge(i).obstacle).collect();
         bodies.index();
         bodies
+    }
+
+    /// The obstacle of an edge.
+    pub fn edge_obstacle(&self, edge: u32) -> u32 {
+        self.edge_obstacle[edge as usize]
     }
 
     /// The obstacle of a body (of bodies that were added, not merged).
@@ -137,7 +217,18 @@ impl Bodies {
         let ends: Vec<_> = (0..self.points.len())
             .map(|i| self.edge(i as u32))
             .collect();
-        self.grid = Grid::new(&ends);
+        self.grid = Grid::with_reach(&ends, super::parts::LINK);
+    }
+
+    /// The grid over the edges.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The body of an edge.
+    #[inline]
+    pub fn edge_body(&self, edge: u32) -> u32 {
+        self.rings[self.edge_ring[edge as usize] as usize].body
     }
 
     #[inline]
@@ -148,7 +239,7 @@ impl Bodies {
 
     #[inline]
     pub fn kind(&self, edge: u32) -> Kind {
-        self.bodies[self.edge_body[edge as usize] as usize].kind
+        self.bodies[self.edge_body(edge) as usize].kind
     }
 
     /// Where `p` lies.
@@ -157,7 +248,7 @@ impl Bodies {
         // Edges, because the grid may show one several times.
         let mut crossed: Vec<(u32, u32)> = Vec::new();
         self.grid.visit_ray(p, |i| {
-            let body = self.edge_body[i as usize];
+            let body = self.edge_body(i);
             let (a, b) = self.edge(i);
             match ray_crosses(p, &a, &b) {
                 None => spot.on.push(body),

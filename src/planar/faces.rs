@@ -6,6 +6,7 @@
 //! Longer than most files here: half of it are the cases of its tests.
 
 use nalgebra::Point2;
+use smallvec::SmallVec;
 
 use super::arrangement::{Arrangement, Edge, Vertex};
 use super::bodies::{Bodies, Kind};
@@ -156,8 +157,9 @@ impl Faces {
         self.around[before]
     }
 
-    /// Counts for every face by how many bodies it is covered.
-    pub fn cover(&mut self, bodies: &Bodies, subdivision: &Subdivision) {
+    /// Counts for every face by how many bodies it is covered; `background` is the count of
+    /// bodies elsewhere that cover everything here.
+    pub fn cover(&mut self, subdivision: &Subdivision, background: i32) {
         let points = &subdivision.points;
         // Connected parts.
         let mut part = vec![u32::MAX; points.len()];
@@ -192,7 +194,6 @@ impl Faces {
             .map(|g| (points[g.low as usize], points[g.high as usize]))
             .collect();
         let grid = Grid::new(&segments);
-        let background = i32::from(bodies.has_complement());
         let mut known = vec![false; self.cover.len()];
         let mut crossed: Vec<u32> = Vec::new();
         for (number, &v) in (0u32..).zip(&outermost) {
@@ -408,7 +409,7 @@ impl Faces {
             sectors,
             corner: fan.corner(),
             turn: fan.turn(),
-            obstacles: Vec::new(),
+            obstacles: SmallVec::new(),
         }
     }
 }
@@ -420,8 +421,8 @@ fn sectors_of(
     count: usize,
     turns: &[(usize, usize)],
     ray: impl Fn(usize) -> Point2<f64>,
-) -> Vec<Sector> {
-    let mut sectors = Vec::with_capacity(turns.len());
+) -> SmallVec<[Sector; 1]> {
+    let mut sectors = SmallVec::new();
     for &(start, end) in turns {
         let (from, to) = (ray(start), ray(end));
         if end == start + count {

@@ -15,6 +15,8 @@ pub(crate) struct Grid {
     min: [f64; 2],
     /// Edge length of a cell. \[m\]
     cell: f64,
+    /// How far a segment reaches into neighbouring cells, in cells.
+    slack: f64,
     columns: usize,
     rows: usize,
     /// Cell `c` holds `entries[start[c]..start[c + 1]]`.
@@ -25,6 +27,11 @@ pub(crate) struct Grid {
 impl Grid {
     /// Lists the segments, which are known by their index from then on.
     pub fn new(segments: &[(Point2<f64>, Point2<f64>)]) -> Self {
+        Self::with_reach(segments, 0.0)
+    }
+
+    /// Lists every segment in all cells that anything within this distance of it touches. \[m\]
+    pub fn with_reach(segments: &[(Point2<f64>, Point2<f64>)], reach: f64) -> Self {
         let mut low = [f64::INFINITY; 2];
         let mut high = [f64::NEG_INFINITY; 2];
         for p in segments.iter().flat_map(|(a, b)| [a, b]) {
@@ -40,10 +47,11 @@ impl Grid {
         let cell = (width * height / count)
             .sqrt()
             .max(width.max(height) / (2.0 * count + 16.0));
-        let cell = if cell > 0.0 { cell } else { 1.0 };
+        let cell = if cell > 0.0 { cell.max(reach) } else { 1.0 };
         let mut grid = Grid {
             min: low,
             cell,
+            slack: SLACK + reach / cell,
             columns: (width / cell) as usize + 1,
             rows: (height / cell) as usize + 1,
             start: Vec::new(),
@@ -85,15 +93,15 @@ impl Grid {
 
     /// Row or column range of an interval in cell units, if it reaches the grid.
     #[inline]
-    fn range(low: f64, high: f64, count: usize) -> Option<(usize, usize)> {
-        if high < -SLACK || low > count as f64 + SLACK {
+    fn range(&self, low: f64, high: f64, count: usize) -> Option<(usize, usize)> {
+        if high < -self.slack || low > count as f64 + self.slack {
             return None;
         }
         // Negative numbers become 0 in the conversion.
         let last = count - 1;
         Some((
-            ((low - SLACK) as usize).min(last),
-            ((high + SLACK) as usize).min(last),
+            ((low - self.slack) as usize).min(last),
+            ((high + self.slack) as usize).min(last),
         ))
     }
 
@@ -111,20 +119,20 @@ impl Grid {
         };
         let ((ax, ay), (bx, by)) = (local(a), local(b));
         let (low, high) = (ay.min(by), ay.max(by));
-        let Some((first, last)) = Self::range(low, high, self.rows) else {
+        let Some((first, last)) = self.range(low, high, self.rows) else {
             return true;
         };
         for row in first..=last {
             // The part of the segment in this row, a little longer.
-            let y0 = (row as f64 - SLACK).clamp(low, high);
-            let y1 = (row as f64 + 1.0 + SLACK).clamp(low, high);
-            let (x0, x1) = if first == last || high - low < SLACK {
+            let y0 = (row as f64 - self.slack).clamp(low, high);
+            let y1 = (row as f64 + 1.0 + self.slack).clamp(low, high);
+            let (x0, x1) = if first == last || high - low < self.slack {
                 (ax, bx)
             } else {
                 let slope = (bx - ax) / (by - ay);
                 (ax + (y0 - ay) * slope, ax + (y1 - ay) * slope)
             };
-            let Some((c0, c1)) = Self::range(x0.min(x1), x0.max(x1), self.columns) else {
+            let Some((c0, c1)) = self.range(x0.min(x1), x0.max(x1), self.columns) else {
                 continue;
             };
             for column in c0..=c1 {
@@ -168,7 +176,10 @@ impl Grid {
             (p.x - self.min[0]) / self.cell,
             (p.y - self.min[1]) / self.cell,
         );
-        if y < -SLACK || y > self.rows as f64 + SLACK || x > self.columns as f64 + SLACK {
+        if y < -self.slack
+            || y > self.rows as f64 + self.slack
+            || x > self.columns as f64 + self.slack
+        {
             return;
         }
         let row = (y as usize).min(self.rows - 1);
@@ -189,7 +200,7 @@ impl Grid {
             (p.x - self.min[0]) / self.cell,
             (p.y - self.min[1]) / self.cell,
         );
-        let outside = |c: f64, count: usize| c < -SLACK || c > count as f64 + SLACK;
+        let outside = |c: f64, count: usize| c < -self.slack || c > count as f64 + self.slack;
         if outside(x, self.columns) || outside(y, self.rows) {
             return None;
         }

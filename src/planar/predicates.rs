@@ -38,6 +38,25 @@ impl Orientation {
 /// Exact orientation of the triangle `a, b, c`.
 #[inline]
 pub fn orient2d(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientation {
+    // The first stage of the predicate, here so that it is compiled into every loop: beyond
+    // this bound rounding cannot have changed the sign.
+    let (left, right) = ((a.x - c.x) * (b.y - c.y), (a.y - c.y) * (b.x - c.x));
+    let bound = FILTER * (left.abs() + right.abs());
+    if left - right > bound {
+        return Orientation::Left;
+    }
+    if right - left > bound {
+        return Orientation::Right;
+    }
+    exact_orientation(a, b, c)
+}
+
+/// Error bound of the determinant in `f64`: `(3 + 16 ε) ε` with ε = 2⁻⁵³ \[Shewchuk1997\].
+const FILTER: f64 = 3.330_669_073_875_472e-16;
+
+#[cold]
+#[inline(never)]
+fn exact_orientation(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientation {
     let sign = robust::orient2d(
         Coord { x: a.x, y: a.y },
         Coord { x: b.x, y: b.y },
@@ -50,6 +69,18 @@ pub fn orient2d(a: &Point2<f64>, b: &Point2<f64>, c: &Point2<f64>) -> Orientatio
     } else {
         Orientation::Collinear
     }
+}
+
+/// Whether `d` lies strictly inside the circle through `a`, `b` and `c`, which turn
+/// counter-clockwise.
+pub(crate) fn in_circle(
+    a: &Point2<f64>,
+    b: &Point2<f64>,
+    c: &Point2<f64>,
+    d: &Point2<f64>,
+) -> bool {
+    let coord = |p: &Point2<f64>| Coord { x: p.x, y: p.y };
+    robust::incircle(coord(a), coord(b), coord(c), coord(d)) > 0.0
 }
 
 /// Smallest coordinate magnitude that is kept. \[m\]
@@ -173,7 +204,7 @@ pub fn line_crossing(
 
 /// Whether the direction `center → p` lies in the half-turn `[0, π)` that starts along +x.
 #[inline]
-fn in_upper_half(center: &Point2<f64>, p: &Point2<f64>) -> bool {
+pub(crate) fn in_upper_half(center: &Point2<f64>, p: &Point2<f64>) -> bool {
     p.y > center.y || (p.y == center.y && p.x > center.x)
 }
 

@@ -259,6 +259,25 @@ impl Fan {
     }
 }
 
+/// Corner and turn of a point with a single sector: what its [`Fan`] says, at once. `None` if
+/// the sector is a wall.
+pub(crate) fn simple_vertex(
+    center: &Point2<f64>,
+    sector: &Sector,
+    contact: Contact,
+) -> Option<(Option<Corner>, Option<Turn>)> {
+    let turn = Some(Turn::Around(*sector));
+    match orient2d(center, &sector.to, &sector.from) {
+        Orientation::Left => Some((None, None)),
+        Orientation::Right => {
+            let blocked = (contact == Contact::Blocked).then_some(*sector);
+            Some((Some(Corner { blocked }), turn))
+        }
+        Orientation::Collinear if sector.is_wall(center) => None,
+        Orientation::Collinear => Some((None, turn)),
+    }
+}
+
 /// A vertex in which shortest paths can turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Corner {
@@ -402,6 +421,33 @@ mod tests {
         assert!(!leaves(&O, &s, Contact::Blocked, &p(0.0, 1.0)));
         assert!(!Fan::new(&O, &s, Contact::Blocked).has_exit());
         assert!(Fan::new(&O, &s, Contact::Passable).has_exit());
+    }
+
+    #[test]
+    fn single_sectors_are_what_their_fans_say() {
+        let ring = [
+            p(1.0, 0.0),
+            p(2.0, 1.0),
+            p(0.0, 3.0),
+            p(-1.0, 1.0),
+            p(-1.0, 0.0),
+            p(-1.0, -1.0),
+            p(0.0, -2.0),
+            p(2.0, -2.0),
+        ];
+        for from in ring {
+            for to in ring {
+                for contact in [Contact::Blocked, Contact::Passable] {
+                    let fan = Fan::new(&O, &[sector(from, to)], contact);
+                    let simple = simple_vertex(&O, &sector(from, to), contact);
+                    if from == to {
+                        assert_eq!(simple, None);
+                    } else {
+                        assert_eq!(simple, Some((fan.corner(), fan.turn())), "{from} {to}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Subdivision {
             .map(|i| Piece {
                 from: own[i],
                 to: own[bodies.next[i] as usize],
-                body: bodies.edge_body[i],
+                body: bodies.edge_body(i as u32),
                 parent: i as u32,
             })
             .collect();

@@ -1,4 +1,8 @@
 //! The obstacles of a plane, inflated and merged, and every question about free space.
+//!
+//! Longer than most files here: the questions that a world answers are read together.
+
+use std::sync::Arc;
 
 use nalgebra::Point2;
 
@@ -7,9 +11,12 @@ use super::bodies::Bodies;
 use super::distance::segment_segment;
 pub use super::location::Location;
 use super::offset::{deflate, inflate, Join, OffsetError};
+use super::parts::Parts;
 use super::polygon::{Polygon, PolygonError, PolygonOptions, Repair};
 use super::predicates::{flush_tiny_point, Side};
 use super::sector::{Contact, Corner, Fan, Sector};
+use super::splice::{splice, Renamed};
+use super::update::fresh_outlines;
 
 /// Name under which the outer boundary appears among the obstacles.
 pub const BOUNDARY: &str = "boundary";
@@ -116,7 +123,13 @@ pub struct PlanarWorld {
     pub(super) obstacles: Vec<Obstacle>,
     pub(super) boundary: Option<Polygon>,
     pub(super) options: WorldOptions,
-    pub(super) bodies: Bodies,
+    /// Everything inflated, not merged.
+    pub(super) sources: Arc<Bodies>,
+    pub(super) parts: Parts,
+    /// The part of every vertex of the arrangement.
+    pub(super) part_of: Vec<u32>,
+    /// What decides whether a point or segment is free.
+    pub(super) bodies: Arc<Bodies>,
     pub(super) arrangement: Arrangement,
 }
 
@@ -135,48 +148,69 @@ impl PlanarWorld {
             return Err(WorldError::InvalidSnapTolerance(snap));
         }
         let (clearance, join) = (options.clearance, &options.join);
-        let mut bodies = Bodies::default();
-        bodies.is_truth = clearance == 0.0;
+        let mut sources = Bodies::empty(clearance == 0.0);
         for (k, obstacle) in (0u32..).zip(&obstacles) {
-            let inflated = inflate(&obstacle.polygon, clearance, join).map_err(|source| {
-                WorldError::Obstacle {
-                    id: obstacle.id.clone(),
-                    source,
-                }
-            })?;
-            bodies.add_polygon(k, &inflated);
-            // Inflated walls are part of the inflated polygon. Without clearance a wall has
-            // no interior, so that it only counts where contact blocks.
-            if clearance == 0.0 && options.contact == Contact::Blocked {
-                for wall in obstacle.polygon.walls() {
-                    bodies.add_wall(k, wall);
-                }
-            }
+            add_obstacle(&mut sources, k, obstacle, options)?;
         }
         if let Some(boundary) = &boundary {
-            let parts = deflate(boundary, clearance, join).map_err(WorldError::Boundary)?;
-            bodies.add_complement(obstacles.len() as u32, &parts);
+            let deflated = deflate(boundary, clearance, join).map_err(WorldError::Boundary)?;
+            sources.add_complement(obstacles.len() as u32, &deflated);
         } else {
             // The clearance is checked even in an empty world.
             deflate_nothing(clearance, join)?;
         }
-        bodies.index();
-        let mut arrangement = Arrangement::new(&bodies, options.contact);
-        if clearance > 0.0 {
-            // Inflated outlines are rounded anyway: what was merged is from now on the truth,
-            // so that outlines that nearly coincide are the same for every question. Without
-            // clearance the truth is what the user sent.
-            bodies = Bodies::from_outlines(&arrangement, boundary.is_some());
-        } else if arrangement.is_rounded() {
-            arrangement.keep_corners(|p| bodies.point_is_free(p, options.contact));
-        }
-        Ok(PlanarWorld {
+        sources.index();
+        let mut parts = Parts::new(&sources);
+        let all: Vec<u32> = (0..parts.parts.len() as u32).collect();
+        let fresh = fresh_outlines(&mut parts, &sources, &all, options.contact);
+        let nothing = Renamed {
+            part_of: &[],
+            parts: &[],
+            has_moved: false,
+            obstacle: &|o| o,
+            parent: &|e| e,
+        };
+        let spliced = splice(&Arrangement::default(), &nothing, fresh);
+        Ok(Self::of_parts(
             obstacles,
             boundary,
-            options: options.clone(),
+            options.clone(),
+            sources,
+            parts,
+            spliced.arrangement,
+            spliced.part_of,
+        ))
+    }
+
+    pub(super) fn of_parts(
+        obstacles: Vec<Obstacle>,
+        boundary: Option<Polygon>,
+        options: WorldOptions,
+        sources: Bodies,
+        parts: Parts,
+        mut arrangement: Arrangement,
+        part_of: Vec<u32>,
+    ) -> PlanarWorld {
+        arrangement.rounded = parts.parts.iter().any(|p| p.rounded);
+        let sources = Arc::new(sources);
+        // Inflated outlines are rounded anyway: what was merged is from now on the truth, so
+        // that outlines that nearly coincide are the same for every question. Without
+        // clearance the truth is what the user sent.
+        let bodies = if sources.is_truth {
+            sources.clone()
+        } else {
+            Arc::new(Bodies::from_outlines(&arrangement, boundary.is_some()))
+        };
+        PlanarWorld {
+            obstacles,
+            boundary,
+            options,
+            sources,
+            parts,
+            part_of,
             bodies,
             arrangement,
-        })
+        }
     }
 
     /// The obstacles as they were given.
@@ -197,6 +231,12 @@ impl PlanarWorld {
     /// The merged outlines as edges and corners.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
+    }
+
+    /// Whether the merged outlines are exactly what blocks: always with a clearance; without one
+    /// unless outlines cross, in points that are rounded.
+    pub(crate) fn outlines_are_exact(&self) -> bool {
+        !self.sources.is_truth || !self.arrangement.rounded
     }
 
     /// Name of the obstacle with this index; [`BOUNDARY`] for the number of obstacles.
@@ -391,11 +431,40 @@ impl PlanarWorld {
     }
 }
 
+/// Adds an obstacle, inflated.
+pub(super) fn add_obstacle(
+    bodies: &mut Bodies,
+    index: u32,
+    obstacle: &Obstacle,
+    options: &WorldOptions,
+) -> Result<(), WorldError> {
+    let clearance = options.clearance;
+    let failed = |source| WorldError::Obstacle {
+        id: obstacle.id.clone(),
+        source,
+    };
+    super::offset::validate(clearance, &options.join).map_err(failed)?;
+    if clearance == 0.0 {
+        bodies.add_polygon(index, &obstacle.polygon);
+        // Inflated walls are part of the inflated polygon. Without clearance a wall has no
+        // interior, so that it only counts where contact blocks.
+        if options.contact == Contact::Blocked {
+            for wall in obstacle.polygon.walls() {
+                bodies.add_wall(index, wall);
+            }
+        }
+        return Ok(());
+    }
+    let inflated = inflate(&obstacle.polygon, clearance, &options.join).map_err(failed)?;
+    bodies.add_polygon(index, &inflated);
+    Ok(())
+}
+
 fn deflate_nothing(clearance: f64, join: &Join) -> Result<(), WorldError> {
     super::offset::validate(clearance, join).map_err(WorldError::Boundary)
 }
 
-pub(super) fn is_valid(p: &Point2<f64>) -> bool {
+pub(crate) fn is_valid(p: &Point2<f64>) -> bool {
     let ok = |c: f64| c.is_finite() && c.abs() <= super::polygon::MAX_COORDINATE;
     ok(p.x) && ok(p.y)
 }

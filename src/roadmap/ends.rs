@@ -99,8 +99,13 @@ pub(crate) fn assemble(
     }
 }
 
-/// Sweeps around any free point.
-pub(crate) fn look_around(world: &PlanarWorld, p: &Point2<f64>, found: impl FnMut(u32)) {
+/// Sweeps around any free point; in every direction up to the nearest vertex, or as far as is seen.
+pub(crate) fn look_around(
+    world: &PlanarWorld,
+    p: &Point2<f64>,
+    nearest_only: bool,
+    found: impl FnMut(u32),
+) {
     let sectors = world.sectors_at(p);
     let ignored = world.displaced_edges(p);
     let view = View {
@@ -109,6 +114,7 @@ pub(crate) fn look_around(world: &PlanarWorld, p: &Point2<f64>, found: impl FnMu
         corner: None,
         ignored: &ignored,
         upper_half: false,
+        nearest_only,
     };
     Sweeper::new(world).visible(&view, found);
 }
@@ -203,7 +209,7 @@ impl Exploration {
         }
         self.next += 1;
         let vertices = world.arrangement().vertices();
-        look_around(world, &p, |v| {
+        look_around(world, &p, false, |v| {
             let seen = &mut self.seen[v as usize];
             let vertex = &vertices[v as usize];
             if !std::mem::replace(seen, true) {

@@ -158,7 +158,7 @@ impl VisibilityGraph {
             Builder::Naive => naive::visible_from(&self.world, &self.nodes, p),
             Builder::Sweep => {
                 let mut visible = Vec::new();
-                look_around(&self.world, p, |v| {
+                look_around(&self.world, p, false, |v| {
                     visible.extend(self.nodes.of_vertex[v as usize])
                 });
                 visible
@@ -240,6 +240,7 @@ fn sweep_edges(
             corner: vertex.corner.as_ref(),
             ignored: &[],
             upper_half: true,
+            nearest_only: false,
         };
         sweeper.visible(&view, |w| {
             if let Some(j) = nodes.of_vertex[w as usize] {

@@ -6,6 +6,8 @@
 //! | `sweep` | visibility graph by rotational sweep, O(n² log n) |
 //! | `graph` | what both share: nodes, flat adjacency, queries |
 //! | `taut` | the one that serves: taut edges through triangles, stored or lazy |
+//! | `dynamic` | the same after one obstacle changed, without building it again |
+//! | `taut_search`, `frontier` | its A*, which keeps around the obstacles |
 //! | `search` | Dijkstra and A* |
 //! | `trapezoid` | trapezoidal map with point location in O(log n) |
 //! | `trapezoidal_map` | its road map: fast, not the shortest; `shorten` |
@@ -20,15 +22,19 @@ use nalgebra::Point2;
 
 use crate::planar::PlanarWorld;
 
+pub mod dynamic;
 mod ends;
+mod frontier;
 pub mod graph;
 mod naive;
 pub mod search;
 pub mod sweep;
 pub mod taut;
+mod taut_search;
 mod trapezoid;
 pub mod trapezoidal_map;
 
+pub use dynamic::{DynamicRoadmap, UpdateError};
 pub use graph::VisibilityGraph;
 pub use taut::TautRoadmap;
 pub use trapezoidal_map::{shorten, TrapezoidalRoadmap};

@@ -43,6 +43,30 @@ impl Adjacency {
         }
     }
 
+    /// No nodes yet: for [`Adjacency::push`] and [`Adjacency::end_node`].
+    pub(crate) fn with_capacity(nodes: usize, ends: usize) -> Self {
+        let mut start = Vec::with_capacity(nodes + 1);
+        start.push(0);
+        Adjacency {
+            start,
+            targets: Vec::with_capacity(ends),
+            weights: Vec::with_capacity(ends),
+        }
+    }
+
+    /// One more neighbour of the node that is being put together, in ascending order.
+    #[inline]
+    pub(crate) fn push(&mut self, target: u32, weight: f64) {
+        self.targets.push(target);
+        self.weights.push(weight);
+    }
+
+    /// The next node's neighbours follow.
+    #[inline]
+    pub(crate) fn end_node(&mut self) {
+        self.start.push(self.targets.len() as u32);
+    }
+
     /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.start.len().saturating_sub(1)

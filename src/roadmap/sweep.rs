@@ -86,6 +86,8 @@ pub struct View<'a> {
     pub ignored: &'a [u32],
     /// Only directions in the half turn [0, π) from +x: visibility is mutual.
     pub upper_half: bool,
+    /// Only the nearest vertex in every direction.
+    pub nearest_only: bool,
 }
 
 /// Sweeps over one arrangement, keeping its buffers.
@@ -246,6 +248,9 @@ impl<'a> Sweeper<'a> {
             }
             if vertex.corner.is_none_or(|c| c.admits(q, p)) {
                 found(v);
+            }
+            if view.nearest_only {
+                return;
             }
             if let Some(next) = group.get(k + 1) {
                 let ahead = &vertices[*next as usize].point;

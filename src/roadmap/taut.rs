@@ -14,31 +14,39 @@ use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
-use crate::planar::sector::Turn;
-use crate::planar::triangulation::{SightStack, Triangulation};
-use crate::planar::PlanarWorld;
+use crate::planar::predicates::{flush_tiny_point, in_upper_half};
+use crate::planar::sector::{Side, Turn};
+use crate::planar::triangulation::{Region, SightStack, Triangulation, WANTED};
+use crate::planar::world::is_valid;
+use crate::planar::{Contact, PlanarWorld};
 
-use super::ends::{assemble, free_end, look_around, no_path};
-use super::search::{shortest, Adjacency, Found, Graph, Search};
+use super::ends::{assemble, free_end, no_path, FreeEnd};
+use super::frontier::Pool;
+use super::search::{Adjacency, Found};
+use super::taut_search::Terminal;
 use super::{End, Roadmap, Route, RouteError, VisibilityGraph};
 
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Directions from which the other end sees.
+const LOWER: Region = 3;
 
 /// Taut visibility graph, stored or lazy.
 #[derive(Debug)]
 pub struct TautRoadmap {
     name: &'static str,
-    world: Arc<PlanarWorld>,
-    triangulation: Triangulation,
-    points: Vec<Point2<f64>>,
-    turns: Vec<Turn>,
+    pub(super) world: Arc<PlanarWorld>,
+    pub(super) triangulation: Triangulation,
+    pub(super) points: Vec<Point2<f64>>,
+    pub(super) turns: Vec<Turn>,
     /// The arrangement's vertex of every node, and back.
-    vertices: Vec<u32>,
-    node_of: Vec<u32>,
-    /// Taut edges along outlines, in case no triangle lies beside them.
-    outlines: Adjacency,
+    pub(super) vertices: Vec<u32>,
+    pub(super) node_of: Vec<u32>,
+    /// Taut edges along seams that can be passed: no free triangle lies beside them.
+    pub(super) seams: Adjacency,
     /// All taut edges; `None` when they are found as they are needed.
-    graph: Option<Adjacency>,
+    pub(super) graph: Option<Adjacency>,
+    pub(super) pool: Pool,
     /// Decides when rounding upset this one.
     exact: OnceLock<Box<VisibilityGraph>>,
 }
@@ -47,8 +55,39 @@ impl TautRoadmap {
     /// Builds the triangles and, unless `lazy`, the graph. `None` if the outlines could not
     /// be triangulated.
     pub fn new(name: &'static str, world: Arc<PlanarWorld>, lazy: bool) -> Option<Self> {
+        let mut this = Self::without_graph(name, world.clone(), Self::triangulate(&world)?);
+        if !lazy {
+            let mut edges: Vec<[u32; 2]> = this.seams.edges().collect();
+            let mut stack = SightStack::default();
+            // Sight is mutual: half of all directions are enough.
+            let lower = |p: &Point2<f64>, q: &Point2<f64>| {
+                if in_upper_half(p, q) {
+                    WANTED
+                } else {
+                    LOWER
+                }
+            };
+            for i in 0..this.points.len() as u32 {
+                this.seen_by_node(i, lower, &mut stack, |j| edges.push([i.min(j), i.max(j)]));
+            }
+            edges.sort_unstable();
+            edges.dedup();
+            this.graph = Some(this.adjacency(&edges));
+        }
+        Some(this)
+    }
+
+    pub(super) fn triangulate(world: &PlanarWorld) -> Option<Triangulation> {
+        Triangulation::new(world.arrangement(), world.boundary().is_some())
+    }
+
+    /// The nodes and what else is not the graph.
+    pub(super) fn without_graph(
+        name: &'static str,
+        world: Arc<PlanarWorld>,
+        triangulation: Triangulation,
+    ) -> Self {
         let arrangement = world.arrangement();
-        let triangulation = Triangulation::new(arrangement, world.boundary().is_some())?;
         let mut points = Vec::new();
         let mut turns = Vec::new();
         let mut vertices = Vec::new();
@@ -68,32 +107,40 @@ impl TautRoadmap {
             turns,
             vertices,
             node_of,
-            outlines: Adjacency::default(),
+            seams: Adjacency::default(),
             graph: None,
+            pool: Pool::default(),
             exact: OnceLock::new(),
             world: world.clone(),
         };
-        let mut along: Vec<[u32; 2]> = arrangement
-            .edges()
-            .iter()
-            .map(|e| e.ends.map(|v| this.node_of[v as usize]))
-            .filter(|[a, b]| *a != NONE && *b != NONE && this.is_taut(*a, *b))
-            .map(|[a, b]| [a.min(b), a.max(b)])
-            .collect();
-        along.sort_unstable();
-        along.dedup();
-        this.outlines = this.adjacency(&along);
-        if !lazy {
-            let mut edges = along;
-            let mut stack = SightStack::default();
-            for i in 0..this.points.len() as u32 {
-                this.seen_by_node(i, i + 1, &mut stack, |j| edges.push([i, j]));
-            }
-            edges.sort_unstable();
-            edges.dedup();
-            this.graph = Some(this.adjacency(&edges));
+        // Edges that are outlines both ways.
+        let edges = arrangement.edges();
+        let mut seams: Vec<[u32; 2]> = Vec::new();
+        if world.options().contact == Contact::Passable {
+            let has = |ends: [u32; 2]| edges.binary_search_by_key(&ends, |e| e.ends).is_ok();
+            seams = edges
+                .iter()
+                .filter(|e| e.ends[0] < e.ends[1] && has([e.ends[1], e.ends[0]]))
+                .map(|e| e.ends.map(|v| this.node_of[v as usize]))
+                .filter(|[a, b]| *a != NONE && *b != NONE && this.is_taut(*a, *b))
+                .collect();
         }
-        Some(this)
+        this.seams = this.adjacency(&seams);
+        this
+    }
+
+    /// Nodes and stored edges.
+    pub(super) fn stored_graph(&self) -> Option<(&[Point2<f64>], &Adjacency)> {
+        self.graph.as_ref().map(|g| (self.points.as_slice(), g))
+    }
+
+    /// All neighbours of a node, found anew, ascending.
+    pub(super) fn all_neighbours(&self, node: u32, stack: &mut SightStack, seen: &mut Vec<u32>) {
+        seen.clear();
+        self.seen_by_node(node, |_, _| WANTED, stack, |j| seen.push(j));
+        seen.extend(self.seams.neighbours(node).map(|n| n.0));
+        seen.sort_unstable();
+        seen.dedup();
     }
 
     fn adjacency(&self, edges: &[[u32; 2]]) -> Adjacency {
@@ -109,104 +156,49 @@ impl TautRoadmap {
         self.turns[a as usize].is_taut(p, q) && self.turns[b as usize].is_taut(q, p)
     }
 
-    /// Calls `found` with nodes from number `first` on that node `i` sees along common
-    /// tangents (possibly repeated).
+    /// Calls `found` with nodes that node `i` sees along common tangents (possibly repeated),
+    /// by directions that `unwanted` does not put into a region.
     #[inline]
-    fn seen_by_node(&self, i: u32, first: u32, stack: &mut SightStack, mut found: impl FnMut(u32)) {
+    pub(super) fn seen_by_node(
+        &self,
+        i: u32,
+        unwanted: impl Fn(&Point2<f64>, &Point2<f64>) -> Region,
+        stack: &mut SightStack,
+        mut found: impl FnMut(u32),
+    ) {
         let (p, turn) = (&self.points[i as usize], &self.turns[i as usize]);
+        let region = |q: &Point2<f64>| match unwanted(p, q) {
+            WANTED => match turn.side(p, q) {
+                Side::Tangent => WANTED,
+                Side::Obstacle => 1,
+                Side::Opposite => 2,
+            },
+            elsewhere => elsewhere,
+        };
         let vertex = self.vertices[i as usize];
         self.triangulation
-            .visible_from_vertex(vertex, turn, stack, |v| {
+            .visible_from_vertex(vertex, region, stack, |v| {
                 // The box's corners are no nodes.
                 let j = self.node_of.get(v as usize).copied().unwrap_or(NONE);
-                if j != NONE
-                    && j >= first
-                    && self.turns[j as usize].is_taut(&self.points[j as usize], p)
-                {
+                if j != NONE && self.turns[j as usize].is_taut(&self.points[j as usize], p) {
                     found(j);
                 }
             });
     }
 
-    /// Nodes that the free point `p` sees along their tangents, with their distances.
-    fn links(&self, p: &Point2<f64>) -> Vec<(u32, f64)> {
-        let mut nodes: Vec<u32> = Vec::new();
-        let mut add = |v: u32| {
-            if let Some(&i) = self.node_of.get(v as usize) {
-                if i != NONE && self.turns[i as usize].is_taut(&self.points[i as usize], p) {
-                    nodes.push(i);
-                }
-            }
-        };
-        let mut stack = SightStack::default();
-        if !self
-            .triangulation
-            .visible_from_point(p, &mut stack, &mut add)
-        {
-            // On an outline or far outside: the sweep knows all cases.
-            look_around(&self.world, p, add);
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
-            .iter()
-            .map(|&i| (i, (self.points[i as usize] - p).norm()))
-            .collect()
-    }
-
-    /// The same without the merged outlines: next to one of their rounded pieces a free point
-    /// may lie on its wrong side.
-    fn exact_links(&self, p: &Point2<f64>) -> Vec<(u32, f64)> {
-        (0u32..)
-            .zip(self.points.iter().zip(&self.turns))
-            .filter(|(_, (q, turn))| {
-                *q != p && turn.is_taut(q, p) && self.world.open_segment_is_free(p, q)
-            })
-            .map(|(i, (q, _))| (i, (q - p).norm()))
-            .collect()
-    }
-
-    fn find(&self, goal: &Point2<f64>, [from, to]: &[Vec<(u32, f64)>; 2]) -> Option<Found> {
-        let remaining = |i: u32| (goal - self.points[i as usize]).norm();
-        match &self.graph {
-            Some(graph) => shortest(graph, Search::AStar, from, to, remaining),
-            None => {
-                let lazy = Lazy {
-                    roadmap: self,
-                    stack: SightStack::default(),
-                    seen: Vec::new(),
-                };
-                shortest(lazy, Search::AStar, from, to, remaining)
+    /// An end of a path, and where a search for it begins.
+    fn terminal(&self, end: End, p: &Point2<f64>) -> Result<(FreeEnd, Terminal), RouteError> {
+        if self.world.outlines_are_exact() && is_valid(p) {
+            // What lies strictly inside a free triangle is free.
+            let p = flush_tiny_point(p);
+            if let Some(place) = self.triangulation.place(&p) {
+                let terminal = Terminal::new(p, Some(place));
+                return Ok((FreeEnd { asked: p, free: p }, terminal));
             }
         }
-    }
-}
-
-/// Neighbours on demand.
-struct Lazy<'a> {
-    roadmap: &'a TautRoadmap,
-    stack: SightStack,
-    seen: Vec<u32>,
-}
-
-impl Graph for Lazy<'_> {
-    fn node_count(&self) -> usize {
-        self.roadmap.points.len()
-    }
-
-    fn for_each_neighbour(&mut self, node: u32, mut f: impl FnMut(u32, f64)) {
-        let roadmap = self.roadmap;
-        self.seen.clear();
-        roadmap.seen_by_node(node, 0, &mut self.stack, |j| self.seen.push(j));
-        self.seen
-            .extend(roadmap.outlines.neighbours(node).map(|n| n.0));
-        // In the order of the stored graph, so that both break ties alike.
-        self.seen.sort_unstable();
-        self.seen.dedup();
-        let p = &roadmap.points[node as usize];
-        for &j in &self.seen {
-            f(j, (roadmap.points[j as usize] - p).norm());
-        }
+        let end = free_end(&self.world, end, p)?;
+        let terminal = Terminal::new(end.free, None);
+        Ok((end, terminal))
     }
 }
 
@@ -245,8 +237,8 @@ impl Roadmap for TautRoadmap {
     }
 
     fn shortest_path(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Result<Route, RouteError> {
-        let start = free_end(&self.world, End::Start, start)?;
-        let goal = free_end(&self.world, End::Goal, goal)?;
+        let (start, from) = self.terminal(End::Start, start)?;
+        let (goal, to) = self.terminal(End::Goal, goal)?;
         if start.asked == goal.asked {
             return Ok(Route::point(start.asked));
         }
@@ -254,6 +246,7 @@ impl Roadmap for TautRoadmap {
             return Ok(assemble(&start, &goal, std::iter::empty(), 0));
         }
         let ends = [&start.free, &goal.free];
+        let is_exact = self.world.outlines_are_exact();
         // Legs between asked and free ends are not free and need not be.
         let is_free = |found: &Found| {
             let way = found.nodes.iter().map(|i| &self.points[*i as usize]);
@@ -261,13 +254,12 @@ impl Roadmap for TautRoadmap {
             way.windows(2)
                 .all(|leg| leg[0] == leg[1] || self.world.open_segment_is_free(leg[0], leg[1]))
         };
-        let mut found = self.find(&goal.free, &ends.map(|p| self.links(p)));
-        let is_rounded = self.world.arrangement().is_rounded();
-        if is_rounded && !found.as_ref().is_some_and(is_free) {
-            found = self.find(&goal.free, &ends.map(|p| self.exact_links(p)));
+        let mut found = self.find(&from, &to);
+        if !is_exact && !found.as_ref().is_some_and(is_free) {
+            found = self.find(&from.by_segments(), &to.by_segments());
         }
         let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
-        if is_free(&found) {
+        if is_exact || is_free(&found) {
             let vertices = self.world.arrangement().vertices();
             let between = found.nodes.iter().map(|&i| {
                 let vertex = &vertices[self.vertices[i as usize] as usize];

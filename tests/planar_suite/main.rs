@@ -16,3 +16,4 @@ mod routes;
 mod scenes;
 #[path = "../planar_support/mod.rs"]
 mod support;
+mod updates;
