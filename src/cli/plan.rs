@@ -156,10 +156,8 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let mut ik = IkRequest::new(Pose::identity());
     ik.give_up = Some(&give_up);
     let request = PathRequest {
-        start: &start,
-        goals: &goals,
-        ik: &ik,
         solver: &options.solver,
+        ..PathRequest::new(&start, &goals, &ik)
     };
     let result = plan(&chain, &obstacles, &settings, &request);
     let planning_time = begun.elapsed().as_secs_f64();

@@ -28,6 +28,12 @@ pub enum PlanErrorKind {
     GoalNoIk,
     /// The arm cannot follow the tip's path all the way.
     PathBroken,
+    /// At the start a link meets an obstacle or another link.
+    StartCollides,
+    /// The arm reaches the goal in collision only.
+    GoalCollides,
+    /// On the way a link would meet an obstacle or another link.
+    WayCollides,
     /// No timing was found, or the timed motion comes too close to an obstacle.
     Timing,
     /// Time was up.
@@ -69,6 +75,7 @@ impl PlanError {
             | PathError::StartNotFinite { .. }
             | PathError::GoalNotFinite { .. }
             | PathError::NotPositive { .. }
+            | PathError::Check(_)
             | PathError::World(_) => PlanErrorKind::InvalidRequest,
             PathError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
             PathError::UnknownSolver(_) => PlanErrorKind::UnknownSolver,
@@ -86,7 +93,13 @@ impl PlanError {
                 cause: BreakCause::GaveUp,
                 ..
             } => PlanErrorKind::TimedOut,
+            PathError::PathBroken {
+                cause: BreakCause::Collision { .. },
+                ..
+            } => PlanErrorKind::WayCollides,
             PathError::PathBroken { .. } => PlanErrorKind::PathBroken,
+            PathError::StartCollides { .. } => PlanErrorKind::StartCollides,
+            PathError::GoalCollides { .. } => PlanErrorKind::GoalCollides,
         }
     }
 

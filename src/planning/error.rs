@@ -1,5 +1,6 @@
 //! Why there is no plan.
 
+use crate::collision::{CheckError, Contact, Obstacle as Met};
 use crate::ik::{IkError, UnknownSolver};
 use crate::kinematics::Pose;
 use crate::planar::WorldError;
@@ -48,12 +49,36 @@ pub enum BreakCause {
         /// Angle \[rad\].
         orientation: f64,
     },
+    /// A link meets an obstacle or another link.
+    #[error("link \"{link}\" meets {}", met(with))]
+    Collision {
+        /// The link.
+        link: String,
+        /// What it meets.
+        with: Met,
+    },
     /// Anything else that the solver says.
     #[error("{0}")]
     Ik(IkError),
     /// Time is up, or the caller has gone.
     #[error("time was up")]
     GaveUp,
+}
+
+fn met(with: &Met) -> String {
+    match with {
+        Met::Obstacle(id) => format!("obstacle \"{id}\""),
+        Met::Link(name) => format!("link \"{name}\""),
+    }
+}
+
+impl From<Contact> for BreakCause {
+    fn from(contact: Contact) -> Self {
+        BreakCause::Collision {
+            link: contact.link,
+            with: contact.with,
+        }
+    }
 }
 
 /// What was reached before the path broke.
@@ -115,6 +140,27 @@ pub enum PathError {
         /// How much is forgiven.
         tolerance: f64,
     },
+    /// The arm meets something at the start already.
+    #[error("at the start link \"{link}\" meets {}: move the arm out by hand or jogging, or check the obstacles", met(with))]
+    StartCollides {
+        /// The link.
+        link: String,
+        /// What it meets.
+        with: Met,
+    },
+    /// Whichever way the arm reaches the goal, it meets something.
+    #[error("goal {goal}: wherever the arm reaches it, it meets something (in one posture, link \"{link}\" meets {}): move the goal or the obstacle", met(with))]
+    GoalCollides {
+        /// Which goal, from 1.
+        goal: usize,
+        /// The link.
+        link: String,
+        /// What it meets.
+        with: Met,
+    },
+    /// A configuration that cannot be checked for collisions.
+    #[error("collision check: {0}")]
+    Check(#[from] CheckError),
     /// The obstacles cannot be made into a world.
     #[error("obstacles: {0}")]
     World(#[from] WorldError),

@@ -12,5 +12,5 @@ pub use error::{BreakCause, Partial, PathError};
 pub use follow::FollowSettings;
 pub use joint_path::JointPath;
 pub use path::{check_goals, plan_path};
-pub use request::{ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
+pub use request::{ArmCheck, ArmPath, Obstacle, PathRequest, PathScene, PathSettings};
 pub use tip_path::TipPath;

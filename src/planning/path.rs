@@ -18,9 +18,6 @@ use crate::roadmap::{build_roadmap, check_end, known_roadmap, End};
 /// polygons in single precision.
 const SNAP: f64 = 1e-6;
 
-/// Largest deviation of the tip from its path between two samples \[m\], \[rad\].
-const DEVIATION: (f64, f64) = (1e-3, 0.5 * std::f64::consts::PI / 180.0);
-
 /// Finds the tip's shortest way around the obstacles, goal after goal, and the joint path that
 /// follows it from the start without a leap.
 ///
@@ -68,6 +65,7 @@ pub fn plan_path(
     let mut path = ArmPath {
         tip_path: vec![start_pose],
         routes: Vec::new(),
+        left_route: Vec::new(),
         joint_path: JointPath {
             points: vec![start],
             stops: Vec::new(),
@@ -156,8 +154,8 @@ fn follow_legs(
         tip_step: settings.tip_step,
         angle_step: settings.angle_step,
         max_joint_step: settings.max_joint_step,
-        deviation: DEVIATION.0,
-        angle_deviation: DEVIATION.1,
+        deviation: settings.deviation,
+        angle_deviation: settings.angle_deviation,
     };
     let mut template = request.ik.clone();
     template.target = Pose::identity();
@@ -192,9 +190,13 @@ fn follow_legs(
                 goal: index + 1,
                 fraction,
                 cause: broken.cause,
-                partial: Box::new(Partial {
-                    tip_path: std::mem::take(&mut path.tip_path),
-                    joint_path: std::mem::take(&mut path.joint_path),
+                partial: Box::new(if request.partial {
+                    Partial {
+                        tip_path: std::mem::take(&mut path.tip_path),
+                        joint_path: std::mem::take(&mut path.joint_path),
+                    }
+                } else {
+                    Partial::default()
                 }),
             });
         }
@@ -208,6 +210,8 @@ fn check_settings(settings: &PathSettings) -> Result<(), PathError> {
         ("tip_step", settings.tip_step),
         ("angle_step", settings.angle_step),
         ("max_joint_step", settings.max_joint_step),
+        ("deviation", settings.deviation),
+        ("angle_deviation", settings.angle_deviation),
         ("arc_tolerance", settings.arc_tolerance),
     ] {
         if !(value > 0.0 && value.is_finite()) {
