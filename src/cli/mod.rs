@@ -6,6 +6,7 @@
 mod arm;
 mod chart;
 mod fk;
+mod follow_batch;
 mod ik;
 mod ik_batch;
 mod ik_tree;
@@ -36,6 +37,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Fk(fk::Fk),
+    FollowBatch(follow_batch::FollowBatch),
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
     IkTree(ik_tree::IkTree),
@@ -87,6 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let outcome: Result<(), CliError> = match &arguments.command {
         Command::Fk(options) => fk::run(options),
+        Command::FollowBatch(command) => command.run(),
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),
         Command::IkTree(options) => ik_tree::run(options),

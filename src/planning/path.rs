@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use nalgebra::Point2;
 
-use super::follow::{follow, FollowSettings};
+use super::legs::Legs;
 use super::{
-    ArmPath, JointPath, Obstacle, Partial, PathError, PathRequest, PathScene, PathSettings, TipPath,
+    follow_path, ArmPath, FollowSettings, Followed, Guide, JointPath, Obstacle, Partial, PathError,
+    PathRequest, PathScene, PathSettings, TipPath,
 };
 use crate::ik::{solver, IkSolver};
 use crate::kinematics::{forward_kinematics, Pose};
@@ -31,7 +32,6 @@ pub fn plan_path(
 ) -> Result<ArmPath, PathError> {
     check_settings(settings)?;
     let chosen = solver(request.solver)?;
-    let tracker = solver("levenberg_marquardt")?;
     let mut notes = Vec::new();
     let start = checked_start(chain, settings, request, &mut notes)?;
     let size = |_| PathError::WrongSize {
@@ -67,7 +67,7 @@ pub fn plan_path(
         routes: Vec::new(),
         left_route: Vec::new(),
         joint_path: JointPath {
-            points: vec![start],
+            points: vec![start.clone()],
             stops: Vec::new(),
         },
         length: legs.iter().map(|(leg, _)| leg.length()).sum(),
@@ -75,7 +75,11 @@ pub fn plan_path(
         scene,
         notes,
     };
-    follow_legs(chain, tracker, settings, request, &legs, &mut path)?;
+    let request = PathRequest {
+        start: &start,
+        ..request.clone()
+    };
+    follow_legs(chain, settings, &request, &legs, &mut path)?;
     path.routes = legs.into_iter().map(|(_, route)| route).collect();
     Ok(path)
 }
@@ -144,7 +148,6 @@ fn joint_goal(
 
 fn follow_legs(
     chain: &Chain,
-    tracker: &dyn IkSolver,
     settings: &PathSettings,
     request: &PathRequest<'_>,
     legs: &[(TipPath, Vec<Point2<f64>>)],
@@ -157,52 +160,61 @@ fn follow_legs(
         deviation: settings.deviation,
         angle_deviation: settings.angle_deviation,
     };
-    let mut template = request.ik.clone();
-    template.target = Pose::identity();
-    let mut done = 0.0;
-    let mut before: Option<&TipPath> = None;
-    for (index, (leg, _)) in legs.iter().enumerate() {
-        // A redundant arm that is already there must not start to look for a better posture.
-        if leg.is_done(&template.tolerances, template.goal) {
-            continue;
-        }
-        let flows = before.is_some_and(|before: &TipPath| before.flows_into(leg));
-        before = Some(leg);
-        if !flows && path.joint_path.points.len() > 1 {
-            path.joint_path.stops.push(path.joint_path.points.len() - 1);
-        }
-        let (joints, poses) = (&mut path.joint_path, &mut path.tip_path);
-        if let Err(broken) = follow(
-            chain,
-            tracker,
-            &template,
-            leg,
-            &follow_settings,
-            joints,
-            poses,
-        ) {
-            let fraction = if path.length > 0.0 {
-                (done + broken.fraction * leg.length()) / path.length
-            } else {
-                (index as f64 + broken.fraction) / legs.len() as f64
+    // A redundant arm that is already there must not start to look for a better posture.
+    let ways: Vec<(usize, &TipPath)> = (1..)
+        .zip(legs.iter().map(|(leg, _)| leg))
+        .filter(|(_, leg)| !leg.is_done(&request.ik.tolerances, request.ik.goal))
+        .collect();
+    if ways.is_empty() {
+        return Ok(());
+    }
+    let guide = Legs::new(ways.iter().map(|(_, leg)| (*leg).clone()).collect());
+    let poses = |followed: &Followed| followed.fractions.iter().map(|u| guide.pose(*u)).collect();
+    let followed = follow_path(
+        chain,
+        &guide,
+        Some(request.start),
+        request.ik,
+        &follow_settings,
+        request.collision,
+    );
+    match followed {
+        Ok(followed) => {
+            path.tip_path = poses(&followed);
+            path.joint_path = JointPath {
+                points: followed.points,
+                stops: followed.stops,
             };
-            return Err(PathError::PathBroken {
-                goal: index + 1,
-                fraction,
-                cause: broken.cause,
+            Ok(())
+        }
+        Err(error) => {
+            let (leg, part) = guide.place(error.fraction);
+            let before: f64 = ways.iter().take(leg).map(|(_, leg)| leg.length()).sum();
+            let reached = ways
+                .get(leg)
+                .map_or(0.0, |(_, leg)| before + part * leg.length());
+            Err(PathError::PathBroken {
+                goal: ways.get(leg).map_or(1, |(goal, _)| *goal),
+                fraction: if path.length > 0.0 {
+                    reached / path.length
+                } else {
+                    error.fraction
+                },
+                cause: error.cause,
                 partial: Box::new(if request.partial {
                     Partial {
-                        tip_path: std::mem::take(&mut path.tip_path),
-                        joint_path: std::mem::take(&mut path.joint_path),
+                        tip_path: poses(&error.partial),
+                        joint_path: JointPath {
+                            points: error.partial.points,
+                            stops: error.partial.stops,
+                        },
                     }
                 } else {
                     Partial::default()
                 }),
-            });
+            })
         }
-        done += leg.length();
     }
-    Ok(())
 }
 
 fn check_settings(settings: &PathSettings) -> Result<(), PathError> {

@@ -222,6 +222,11 @@ impl TipPath {
             .hypot(self.goal.translation.z - self.start.translation.z)
     }
 
+    /// Angle between the orientations at both ends \[rad\].
+    pub fn turn(&self) -> f64 {
+        self.turn.norm()
+    }
+
     /// Whether the tip may pass from this path to `next` without coming to rest: it goes on in the
     /// same direction, and turns at the same rate along the way.
     pub fn flows_into(&self, next: &TipPath) -> bool {
@@ -333,7 +338,7 @@ impl TipPath {
 
 /// How many pieces of at most `step` a length is to be cut into; at least one, and never so many
 /// that a tiny step exhausts the memory.
-fn pieces_of(length: f64, step: f64) -> usize {
+pub(super) fn pieces_of(length: f64, step: f64) -> usize {
     let count = (length / step).ceil();
     if count.is_finite() {
         (count.clamp(1.0, 100_000.0)) as usize
