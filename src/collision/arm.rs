@@ -6,6 +6,7 @@ use parry3d_f64::query::gjk::VoronoiSimplex;
 use super::bodies::{bodies, Body, CollisionOptions, CollisionWarning, MeshSource};
 use super::pairs::AllowedPair;
 use super::shape::{distance, pose};
+use super::units::Units;
 use super::world::CollisionWorld;
 use crate::kinematics::{joint_frames, JointFrame, WrongSize};
 use crate::model::{Chain, RobotModel};
@@ -65,9 +66,11 @@ pub struct CollisionModel {
     /// Pairs of bodies to compare.
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) allowed: Vec<AllowedPair>,
-    clearance: f64,
-    self_clearance: f64,
+    pub(super) clearance: f64,
+    pub(super) self_clearance: f64,
     warnings: Vec<CollisionWarning>,
+    /// For motions: what moves together.
+    pub(super) units: Units,
 }
 
 impl CollisionModel {
@@ -100,8 +103,10 @@ impl CollisionModel {
             clearance: positive(options.clearance),
             self_clearance: positive(options.self_clearance),
             warnings,
+            units: Units::default(),
         };
         arm.choose_pairs(model, options);
+        arm.units = Units::new(&arm);
         arm
     }
 
@@ -245,43 +250,6 @@ impl CollisionModel {
             }
         }
         Ok(None)
-    }
-
-    /// Whether anything is closer than its clearance and a margin \[m\]: of a body to obstacles, or
-    /// (number of the inner carrier, outer body) of two bodies to each other.
-    pub(super) fn nearer_than(
-        &self,
-        q: &[f64],
-        world: &CollisionWorld,
-        scratch: &mut CheckScratch,
-        to_world: impl Fn(usize) -> f64,
-        to_body: impl Fn(usize, usize) -> f64,
-    ) -> Result<bool, CheckError> {
-        self.place(q, scratch)?;
-        for (index, body) in self.bodies.iter().enumerate() {
-            let most = self.clearance + to_world(index);
-            let near = body.carrier > 0
-                && world
-                    .pieces
-                    .iter()
-                    .any(|piece| self.to_piece(index, piece, most, scratch).is_some());
-            if near {
-                return Ok(true);
-            }
-        }
-        for &(i, j) in &self.pairs {
-            let carrier = |k: usize| self.bodies.get(k).map_or(0, |body| body.carrier);
-            let (inner, outer) = if carrier(i) < carrier(j) {
-                (carrier(i), j)
-            } else {
-                (carrier(j), i)
-            };
-            let most = self.self_clearance + to_body(inner, outer);
-            if self.between(i, j, most, scratch).is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// The smallest distance \[m\] of any moving link to an obstacle or of any two links (pairs that

@@ -6,14 +6,18 @@
 
 mod arm;
 mod bodies;
+mod cover;
 mod decompose;
+mod footprint;
 mod pairs;
 mod shape;
 mod sweep;
+mod units;
 mod world;
 
 pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
 pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
 pub use pairs::AllowedPair;
-pub use sweep::MotionContact;
+pub(crate) use pairs::Samples;
+pub use sweep::{MotionChecker, MotionContact, MotionVerdict};
 pub use world::{CollisionWorld, Prism, WorldError};

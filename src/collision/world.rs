@@ -3,6 +3,7 @@
 use parry3d_f64::math::Vector;
 
 use super::decompose::{convex_pieces, Fault};
+use super::footprint::{Boxes, Footprint};
 use super::shape::Core;
 
 /// Heights are cut off here \[m\]: beyond any arm, and small enough to keep digits.
@@ -71,6 +72,9 @@ pub(super) struct Piece {
 pub struct CollisionWorld {
     ids: Vec<String>,
     pub(super) pieces: Vec<Piece>,
+    /// The pieces again, for quick searches and distances.
+    pub(super) boxes: Boxes,
+    pub(super) footprints: Vec<Footprint>,
 }
 
 impl CollisionWorld {
@@ -116,6 +120,9 @@ impl CollisionWorld {
                 });
             }
         }
+        world.boxes = Boxes::new(&world.pieces);
+        let pieces = world.pieces.iter();
+        world.footprints = pieces.map(|piece| Footprint::new(&piece.core)).collect();
         Ok(world)
     }
 

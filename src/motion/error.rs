@@ -1,7 +1,8 @@
 //! Why there is no motion.
 
+use crate::collision::{Contact, Obstacle as Met};
 use crate::ik::IkError;
-use crate::planning::{BreakCause, Partial, PathError};
+use crate::planning::{BreakCause, JointSpaceError, Partial, PathError};
 use crate::roadmap::{End, RouteError};
 use crate::trajectory::RetimeError;
 
@@ -59,6 +60,21 @@ pub enum PlanError {
         /// How much is missing \[m\].
         missing: f64,
     },
+    /// A link comes closer than its clearance in the timed motion, at the finest sampling.
+    #[error("between its samples, after {time:.3} s, the motion brings link \"{}\" too close to {}", contact.link, words(&contact.with))]
+    Collides {
+        /// When \[s\].
+        time: f64,
+        /// What meets what.
+        contact: Contact,
+    },
+}
+
+fn words(with: &Met) -> String {
+    match with {
+        Met::Obstacle(id) => format!("obstacle \"{id}\""),
+        Met::Link(name) => format!("link \"{name}\""),
+    }
 }
 
 impl PlanError {
@@ -67,7 +83,9 @@ impl PlanError {
         let path = match self {
             PlanError::Path(path) => path,
             PlanError::Timing(RetimeError::Period { .. }) => return PlanErrorKind::InvalidRequest,
-            PlanError::Timing(_) | PlanError::TooClose { .. } => return PlanErrorKind::Timing,
+            PlanError::Timing(_) | PlanError::TooClose { .. } | PlanError::Collides { .. } => {
+                return PlanErrorKind::Timing
+            }
         };
         match path {
             PathError::NoGoal
@@ -76,11 +94,14 @@ impl PlanError {
             | PathError::GoalNotFinite { .. }
             | PathError::NotPositive { .. }
             | PathError::Check(_)
+            | PathError::Plane(_)
             | PathError::World(_) => PlanErrorKind::InvalidRequest,
             PathError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
             PathError::UnknownSolver(_) => PlanErrorKind::UnknownSolver,
             PathError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
-            PathError::Route { source, .. } => route_kind(source),
+            PathError::Route { source, .. } | PathError::RouteOver { source, .. } => {
+                route_kind(source)
+            }
             PathError::Goal { source, .. } => match source {
                 source if source.is_unreachable() => PlanErrorKind::GoalUnreachable,
                 IkError::NotConverged {
@@ -89,15 +110,17 @@ impl PlanError {
                 IkError::NotConverged { .. } => PlanErrorKind::GoalNoIk,
                 _ => PlanErrorKind::InvalidRequest,
             },
-            PathError::PathBroken {
-                cause: BreakCause::GaveUp,
+            PathError::OffRoute {
+                source: JointSpaceError::GaveUp { .. },
                 ..
             } => PlanErrorKind::TimedOut,
-            PathError::PathBroken {
-                cause: BreakCause::Collision { .. },
-                ..
-            } => PlanErrorKind::WayCollides,
-            PathError::PathBroken { .. } => PlanErrorKind::PathBroken,
+            PathError::PathBroken { cause, .. } | PathError::OffRoute { cause, .. } => {
+                match cause {
+                    BreakCause::GaveUp => PlanErrorKind::TimedOut,
+                    BreakCause::Collision { .. } => PlanErrorKind::WayCollides,
+                    _ => PlanErrorKind::PathBroken,
+                }
+            }
             PathError::StartCollides { .. } => PlanErrorKind::StartCollides,
             PathError::GoalCollides { .. } => PlanErrorKind::GoalCollides,
         }

@@ -9,7 +9,7 @@
 
 use super::guide::Guide;
 use super::{ArmCheck, BreakCause};
-use crate::collision::CheckScratch;
+use crate::collision::{MotionChecker, MotionVerdict};
 use crate::ik::{IkError, IkRequest, IkSolution, Posture, Tracker};
 use crate::kinematics::{jacobian, manipulability};
 use crate::model::Chain;
@@ -83,8 +83,8 @@ const MEASURED: f64 = 0.9;
 /// Share of the deviation within which each configuration meets its pose.
 const EXACT: f64 = 0.02;
 
-/// How far \[m\] swept checks between two samples may be wrong.
-const SWEEP: f64 = 1e-3;
+/// Motions between two samples that come so close \[m\] to a contact may be refused.
+const SWEEP: f64 = 2e-4;
 
 /// Follows one curve.
 pub(super) struct Walker<'a> {
@@ -94,8 +94,7 @@ pub(super) struct Walker<'a> {
     pub settings: &'a FollowSettings,
     /// Goal, hooks and time of the request.
     pub ik: &'a IkRequest<'a>,
-    pub arm: Option<ArmCheck<'a>>,
-    pub scratch: CheckScratch,
+    pub checker: Option<MotionChecker<'a>>,
     between: Vec<f64>,
 }
 
@@ -117,8 +116,7 @@ impl<'a> Walker<'a> {
             tracker: Tracker::new(chain, ik.goal, position, orientation)?,
             settings,
             ik,
-            arm,
-            scratch: CheckScratch::default(),
+            checker: arm.map(|arm| MotionChecker::new(arm.model, arm.world)),
             between: Vec::new(),
         })
     }
@@ -344,13 +342,13 @@ impl<'a> Walker<'a> {
                 });
             }
         }
-        if let Some(arm) = self.arm {
-            let met = arm
-                .model
-                .check_motion(last, q, arm.world, SWEEP, &mut self.scratch);
-            match met {
-                Ok(None) => {}
-                Ok(Some(met)) => return Err(met.contact.into()),
+        if let Some(checker) = &mut self.checker {
+            match checker.motion(last, q, SWEEP) {
+                Ok(MotionVerdict::Free) => {}
+                Ok(MotionVerdict::Contact(met) | MotionVerdict::TooClose(met)) => {
+                    return Err(met.contact.into())
+                }
+                // Only of numbers that are not finite, which the tracker does not give back.
                 Err(_) => return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1))),
             }
         }

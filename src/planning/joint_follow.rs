@@ -36,6 +36,13 @@ pub struct FollowError {
     pub partial: Followed,
 }
 
+impl FollowError {
+    /// Whether time was up.
+    pub fn gave_up(&self) -> bool {
+        self.cause == BreakCause::GaveUp
+    }
+}
+
 /// Most branches at the start that are tried.
 const BRANCHES: usize = 32;
 

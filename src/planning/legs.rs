@@ -41,7 +41,7 @@ impl Legs {
     }
 
     /// Fractions at which a leg begins and ends.
-    fn range(&self, leg: usize) -> (f64, f64) {
+    pub(super) fn range(&self, leg: usize) -> (f64, f64) {
         let before = leg.checked_sub(1).and_then(|before| self.ends.get(before));
         (
             before.copied().unwrap_or(0.0),

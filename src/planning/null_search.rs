@@ -298,10 +298,10 @@ impl<'w, 'a> NullSearch<'w, 'a> {
 }
 
 fn is_free(walker: &mut Walker<'_>, q: &[f64]) -> bool {
-    let free = walker.arm.is_none_or(|arm| {
-        let met = arm.model.check_with(q, arm.world, &mut walker.scratch);
-        matches!(met, Ok(None))
-    });
+    let free = walker
+        .checker
+        .as_mut()
+        .is_none_or(|checker| matches!(checker.is_free(q), Ok(true)));
     free && walker.ik.accept.is_none_or(|accept| accept(q))
 }
 

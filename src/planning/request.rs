@@ -2,7 +2,7 @@
 
 use nalgebra::Point2;
 
-use super::JointPath;
+use super::{JointPath, JointSpaceSettings};
 use crate::collision::{CollisionModel, CollisionWorld};
 use crate::ik::IkRequest;
 use crate::kinematics::Pose;
@@ -58,6 +58,11 @@ pub struct PathSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
+    /// Whether [`ArmPath::scene`] is wanted: drawing the road map means to build all of it, even for
+    /// one question.
+    pub scene: bool,
+    /// How a motion off the route is searched, see [`PathRequest::leave_route`].
+    pub joint_space: JointSpaceSettings,
     /// How far outside of its limits a start value may be \[rad or m\]; it is clamped.
     pub limit_tolerance: f64,
 }
@@ -77,6 +82,8 @@ impl Default for PathSettings {
             max_joint_step: 0.2,
             deviation: 1e-3,
             angle_deviation: 0.5 * std::f64::consts::PI / 180.0,
+            scene: true,
+            joint_space: JointSpaceSettings::default(),
             limit_tolerance: 0.01,
         }
     }
@@ -127,6 +134,45 @@ impl<'a> PathRequest<'a> {
         }
     }
 }
+
+/// What the planner is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// Inflate the obstacles and merge them.
+    World,
+    /// Build the road map.
+    Roadmap,
+    /// Find the route.
+    Route,
+    /// Joint values for the goals.
+    Goals,
+    /// Follow the tip's path with the joints.
+    Follow,
+    /// Search a motion in joint space.
+    JointSpace,
+    /// Time the joint path.
+    Timing,
+    /// Compare the finished motion with the obstacles.
+    Check,
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Stage::World => "obstacles",
+            Stage::Roadmap => "road map",
+            Stage::Route => "route",
+            Stage::Goals => "goal IK",
+            Stage::Follow => "follow",
+            Stage::JointSpace => "joint space",
+            Stage::Timing => "timing",
+            Stage::Check => "check",
+        })
+    }
+}
+
+/// Told of each stage as it begins, so that a caller with a clock can tell what took how long.
+pub type Observer<'a> = dyn FnMut(Stage) + 'a;
 
 /// What the planner saw, for drawing.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -287,9 +287,9 @@ impl TipPath {
             };
             let fillet = after / (turn / 2.0).tan();
             // Across the leg, in the plane of the corner, to its inside.
-            let inwards = legs
-                .get(leg + 1)
-                .and_then(|(_, next, _)| (next - direction * next.dot(direction)).try_normalize(0.0));
+            let inwards = legs.get(leg + 1).and_then(|(_, next, _)| {
+                (next - direction * next.dot(direction)).try_normalize(0.0)
+            });
             let Some(inwards) = inwards.filter(|_| fillet >= SMALLEST_FILLET) else {
                 self.corners.push(self.length());
                 continue;
@@ -315,9 +315,8 @@ impl TipPath {
                 Piece::Arc { angle, .. } => pieces_of(*angle, 0.01),
             };
             let length = piece.length();
-            points.extend(
-                (1..=count).map(|part| piece.at(length * part as f64 / count as f64).xy()),
-            );
+            points
+                .extend((1..=count).map(|part| piece.at(length * part as f64 / count as f64).xy()));
         }
         points
     }
