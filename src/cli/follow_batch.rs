@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::arm::{read_model, read_text, write_text};
+use super::stages::quantile;
 use super::{table, CliError};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, residual, validated_pose, Pose};
@@ -263,12 +264,6 @@ fn deviation(chain: &Chain, path: &PosePath, followed: &Followed) -> (f64, f64) 
         }
     }
     most
-}
-
-/// The smallest of sorted values that at least the share `q` of them does not exceed.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let rank = (q * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }
 
 fn summary(report: &Report) -> String {

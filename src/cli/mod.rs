@@ -17,8 +17,11 @@ mod path_batch;
 mod plan;
 mod plan_batch;
 mod plan_picture;
+mod plan_random;
 mod plan_scene;
+pub mod random_scene;
 mod scene;
+mod stages;
 pub mod svg;
 mod table;
 
@@ -45,6 +48,7 @@ enum Command {
     Info(info::Info),
     Plan(plan::PlanOptions),
     PlanBatch(plan_batch::PlanBatch),
+    PlanRandom(plan_random::PlanRandom),
     Path(path::Path),
     PathBatch(path_batch::PathBatch),
     Inflate(inflate::Inflate),
@@ -98,6 +102,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Info(options) => info::run(options),
         Command::Plan(options) => plan::run(options),
         Command::PlanBatch(command) => command.run(),
+        Command::PlanRandom(command) => command.run(),
         Command::Path(command) => command.run(),
         Command::PathBatch(command) => command.run(),
         Command::Inflate(command) => command.run(),

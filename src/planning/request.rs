@@ -1,9 +1,9 @@
 //! What is asked of the planner, and what it answers.
 
-use nalgebra::Point2;
+use nalgebra::{Point2, Vector3};
 
 use super::{JointPath, JointSpaceSettings};
-use crate::collision::{CollisionModel, CollisionWorld};
+use crate::collision::{CollisionModel, CollisionWorld, Prism};
 use crate::ik::IkRequest;
 use crate::kinematics::Pose;
 use crate::planar::{Contact, Polygon};
@@ -27,6 +27,46 @@ impl Obstacle {
     /// to the prism's height range; touching is allowed.
     pub fn blocks(&self, (low, high): (f64, f64), clearance: f64) -> bool {
         high > self.min_height - clearance && low < self.max_height + clearance
+    }
+}
+
+/// Half the thickness that a wall without thickness is given for checks of the whole arm \[m\].
+const WALL: f64 = 5e-4;
+
+/// How far the z axis of a planning plane may lean from the base frame's for its obstacles to count as
+/// upright there \[rad\].
+const UPRIGHT: f64 = 1e-6;
+
+impl Obstacle {
+    /// The obstacle as prisms in the base frame, for [`CollisionWorld::new`]: its outline, and its walls with a
+    /// little thickness. `plane` is the planning plane's pose in the base frame; `None` where it is not
+    /// level, since prisms stand upright in the base frame.
+    pub fn prisms(&self, plane: &Pose) -> Option<Vec<Prism>> {
+        let up = plane.rotation * Vector3::z();
+        if up.angle(&Vector3::z()) > UPRIGHT {
+            return None;
+        }
+        let lift = plane.translation.z;
+        let corner = |point: &Point2<f64>| {
+            let moved = plane * nalgebra::Point3::new(point.x, point.y, 0.0);
+            [moved.x, moved.y]
+        };
+        let prism = |polygon: Vec<[f64; 2]>| Prism {
+            id: self.id.clone(),
+            polygon,
+            min_z: self.min_height + lift,
+            max_z: self.max_height + lift,
+        };
+        let mut all = vec![prism(self.polygon.outer().iter().map(corner).collect())];
+        for [a, b] in self.polygon.walls() {
+            let along = b - a;
+            if along.norm() > 0.0 {
+                let across = nalgebra::Vector2::new(-along.y, along.x).normalize() * WALL;
+                let corners = [a + across, a - across, b - across, b + across];
+                all.push(prism(corners.iter().map(corner).collect()));
+            }
+        }
+        Some(all)
     }
 }
 
