@@ -8,6 +8,7 @@ mod joint_follow;
 mod joint_path;
 mod joint_space;
 mod legs;
+mod near;
 mod null_search;
 mod off_route;
 mod path;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::Point2;
 
+use super::near::Shape;
 use super::request::{Observer, Stage};
 use super::{Obstacle, PathError, PathRequest, PathScene, PathSettings, TipPath};
 use crate::collision::Contact;
@@ -16,6 +17,9 @@ use crate::roadmap::{build_roadmap, check_end, known_roadmap, End, Roadmap, Rout
 /// A start or goal this much \[m\] too close to an obstacle is not refused: messages carry
 /// polygons in single precision.
 const SNAP: f64 = 1e-6;
+
+/// How often obstacles are added to those that matter before all are taken.
+const ROUNDS: usize = 12;
 
 /// The tip's path to all goals, before the joints follow it.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +122,8 @@ pub fn check_goals(
         check_finite(goal, number)?;
         // At the goal's own height: whatever blocks there blocks the way to it, too.
         let plane = Plane::new(obstacles, settings, goal, goal);
-        let there = plane.world((plane.to.2, plane.to.2))?;
+        let shapes = plane.blocking((plane.to.2, plane.to.2));
+        let there = plane.world_at(&shapes, &plane.to.1)?;
         check_end(&there, End::Goal, &plane.to.1).map_err(|source| PathError::Route {
             goal: number,
             source,
@@ -267,11 +272,13 @@ struct Leg {
 }
 
 /// A route at some heights, and the world that it was found in.
-struct Way {
+struct Way<'a> {
     points: Vec<Point2<f64>>,
     length: f64,
     world: Arc<PlanarWorld>,
     roadmap: Box<dyn Roadmap>,
+    /// All obstacles at these heights.
+    shapes: Vec<Shape<'a>>,
 }
 
 /// One leg's ends in the planning plane.
@@ -304,16 +311,27 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// The world of the obstacles between two heights, the lower one first.
-    fn world(&self, heights: (f64, f64)) -> Result<PlanarWorld, PathError> {
-        let settings = self.settings;
-        let blocking: Vec<planar::Obstacle> = self
+    /// The obstacles that block between two heights, the lower one first.
+    fn blocking(&self, heights: (f64, f64)) -> Vec<Shape<'a>> {
+        let blocking = self
             .obstacles
             .iter()
-            .filter(|obstacle| obstacle.blocks(heights, settings.clearance))
-            .map(|obstacle| planar::Obstacle {
-                id: obstacle.id.clone(),
-                polygon: obstacle.polygon.clone(),
+            .filter(|obstacle| obstacle.blocks(heights, self.settings.clearance));
+        blocking.map(Shape::new).collect()
+    }
+
+    fn world<'s>(
+        &self,
+        shapes: impl Iterator<Item = &'s Shape<'a>>,
+    ) -> Result<PlanarWorld, PathError>
+    where
+        'a: 's,
+    {
+        let settings = self.settings;
+        let obstacles = shapes
+            .map(|shape| planar::Obstacle {
+                id: shape.obstacle.id.clone(),
+                polygon: shape.obstacle.polygon.clone(),
             })
             .collect();
         let options = WorldOptions {
@@ -324,32 +342,79 @@ impl<'a> Plane<'a> {
             contact: settings.contact,
             snap_tolerance: SNAP,
         };
-        Ok(PlanarWorld::build(blocking, None, &options)?)
+        Ok(PlanarWorld::build(obstacles, None, &options)?)
+    }
+
+    /// Farther off \[m\], nothing of an obstacle's inflated outline can touch a way.
+    fn near(&self) -> f64 {
+        self.settings.clearance + 2.0 * self.settings.arc_tolerance + 10.0 * SNAP
+    }
+
+    /// The world as far as it matters at a point.
+    fn world_at(
+        &self,
+        shapes: &[Shape<'a>],
+        point: &Point2<f64>,
+    ) -> Result<PlanarWorld, PathError> {
+        let near = self.near();
+        let close = |shape: &&Shape<'a>| shape.distance(&[*point], near) < near;
+        self.world(shapes.iter().filter(close))
     }
 
     /// The shortest way in the plan view among the obstacles between two heights.
+    ///
+    /// Where no picture of all is wanted, only those obstacles are looked at that matter: first those
+    /// on the straight line; as long as the shortest way found comes near others, these, too. A way that is
+    /// shortest among some of the obstacles and free of all is shortest among all, and where there is no way
+    /// among some there is none among all.
     fn way(
         &self,
         heights: (f64, f64),
         observer: &mut Observer<'_>,
-    ) -> Result<Result<Way, RouteError>, PathError> {
-        observer(Stage::World);
-        let world = Arc::new(self.world(heights)?);
-        observer(Stage::Roadmap);
-        // One question: all of a visibility graph is built for a picture only.
-        let name = match self.settings.roadmap.as_str() {
-            "" | "visibility_graph" if !self.settings.scene => "lazy",
-            other => other,
-        };
-        let roadmap = build_roadmap(name, Arc::clone(&world))?;
-        observer(Stage::Route);
-        let found = roadmap.shortest_path(&self.from.1, &self.to.1);
-        Ok(found.map(|found| Way {
-            points: found.points,
-            length: found.length,
-            world,
-            roadmap,
-        }))
+    ) -> Result<Result<Way<'a>, RouteError>, PathError> {
+        let shapes = self.blocking(heights);
+        let mut known: Vec<bool> = vec![self.settings.scene; shapes.len()];
+        let near = self.near();
+        let mut line = vec![self.from.1, self.to.1];
+        let mut round = 0;
+        loop {
+            observer(Stage::World);
+            if round == ROUNDS {
+                known.fill(true);
+            }
+            for (shape, known) in shapes.iter().zip(&mut known) {
+                *known = *known || shape.distance(&line, near) < near;
+            }
+            let chosen = shapes.iter().zip(&known).filter(|(_, known)| **known);
+            let world = Arc::new(self.world(chosen.map(|(shape, _)| shape))?);
+            observer(Stage::Roadmap);
+            // One question: all of a visibility graph is built for a picture only.
+            let name = match self.settings.roadmap.as_str() {
+                "" | "visibility_graph" if !self.settings.scene => "lazy",
+                other => other,
+            };
+            let roadmap = build_roadmap(name, Arc::clone(&world))?;
+            observer(Stage::Route);
+            let found = match roadmap.shortest_path(&self.from.1, &self.to.1) {
+                Ok(found) => found,
+                Err(error) => return Ok(Err(error)),
+            };
+            let met = shapes
+                .iter()
+                .zip(&known)
+                .any(|(shape, known)| !known && shape.distance(&found.points, near) < near);
+            if !met {
+                return Ok(Ok(Way {
+                    points: found.points,
+                    length: found.length,
+                    world,
+                    roadmap,
+                    shapes,
+                }));
+            }
+            line = found.points;
+            round += 1;
+        }
     }
 
     fn leg(&self, number: usize, observer: &mut Observer<'_>) -> Result<Leg, PathError> {
@@ -394,23 +459,23 @@ impl<'a> Plane<'a> {
         &self,
         height: f64,
         observer: &mut Observer<'_>,
-    ) -> Result<Result<(Way, f64), RouteError>, PathError> {
+    ) -> Result<Result<(Way<'a>, f64), RouteError>, PathError> {
         observer(Stage::World);
         let mut nearest = f64::INFINITY;
         for (end, place) in [(End::Start, &self.from), (End::Goal, &self.to)] {
-            let beside = self.world((place.2, height))?;
-            if let Err(error) = check_end(&beside, end, &place.1) {
+            let shapes = self.blocking((place.2, height));
+            if let Err(error) = check_end(&self.world_at(&shapes, &place.1)?, end, &place.1) {
                 return Ok(Err(error));
             }
-            if let Some((distance, _)) = beside.distance_to_obstacles(&place.1) {
-                nearest = nearest.min(distance);
-            }
+            nearest = shapes
+                .iter()
+                .fold(nearest, |least, shape| shape.distance(&[place.1], least));
         }
         let way = self.way((height, height), observer)?;
         Ok(way.map(|way| (way, nearest)))
     }
 
-    fn direct(&self, way: Way) -> Leg {
+    fn direct(&self, way: Way<'_>) -> Leg {
         let settings = self.settings;
         let path = TipPath::new(
             &settings.plane,
@@ -422,7 +487,7 @@ impl<'a> Plane<'a> {
         self.finished(path, way, f64::INFINITY)
     }
 
-    fn raised(&self, way: Way, height: f64, nearest: f64) -> Leg {
+    fn raised(&self, way: Way<'_>, height: f64, nearest: f64) -> Leg {
         let settings = self.settings;
         let path = TipPath::over(
             &settings.plane,
@@ -435,11 +500,12 @@ impl<'a> Plane<'a> {
         self.finished(path, way, nearest)
     }
 
-    fn finished(&self, path: TipPath, way: Way, nearest: f64) -> Leg {
+    fn finished(&self, path: TipPath, way: Way<'_>, nearest: f64) -> Leg {
+        let shadow = path.shadow();
         let clearance = way
-            .world
-            .clearance_of_path(&path.shadow())
-            .map_or(f64::INFINITY, |clearance| clearance.distance);
+            .shapes
+            .iter()
+            .fold(nearest, |least, shape| shape.distance(&shadow, least));
         let scene = if self.settings.scene {
             PathScene {
                 outlines: way
@@ -457,7 +523,7 @@ impl<'a> Plane<'a> {
             path,
             route: way.points,
             scene,
-            clearance: clearance.min(nearest),
+            clearance,
         }
     }
 }
