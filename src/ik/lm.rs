@@ -137,6 +137,7 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
         let kernel = &self.kernel;
         let mut q: [f64; N] = widened(values);
         let mut jacobian = [[0.0; M]; N];
+        let mut ahead = jacobian;
         let mut error = kernel.linearise(&q, &mut jacobian, &mut self.scratch);
         let mut factor = budget.damping;
         let mut iterations = 0;
@@ -193,10 +194,12 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
                 since_milestone = 0;
                 continue;
             }
-            let trial = kernel.error(&next);
+            // Most steps are taken, so the Jacobian there is computed in one go with the error.
+            let trial = kernel.linearise(&next, &mut ahead, &mut self.scratch);
             if trial.squared < error.squared {
                 q = next;
-                error = kernel.linearise(&q, &mut jacobian, &mut self.scratch);
+                error = trial;
+                std::mem::swap(&mut jacobian, &mut ahead);
                 factor = (factor * 0.2).max(1e-6);
             } else {
                 factor *= 6.0;

@@ -326,7 +326,15 @@ impl<'a> Walker<'a> {
                 });
             }
         }
-        for part in [0.5, 0.25, 0.75] {
+        // Of a cubic, what is at half and a quarter of the way bounds what is at three quarters.
+        let mut bound = (0.0, 0.0);
+        for (part, weight) in [(0.5, 1.5), (0.25, 1.0), (0.75, 0.0)] {
+            if weight == 0.0
+                && bound.0 <= MEASURED * self.settings.deviation
+                && bound.1 <= MEASURED * self.settings.angle_deviation
+            {
+                break;
+            }
             self.between.clear();
             let line = last.iter().zip(q.iter()).map(|(a, b)| a + (b - a) * part);
             self.between.extend(line);
@@ -341,6 +349,8 @@ impl<'a> Walker<'a> {
                     orientation: off.orientation,
                 });
             }
+            bound.0 += weight * off.position;
+            bound.1 += weight * off.orientation;
         }
         if let Some(checker) = &mut self.checker {
             match checker.motion(last, q, SWEEP) {

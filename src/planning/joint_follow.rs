@@ -7,7 +7,7 @@
 
 use super::follow::{Broken, FollowSettings, Trail, Walker};
 use super::guide::Guide;
-use super::null_search::{straighten, walk_on, NullSearch, GRIDS};
+use super::null_search::{straighten, walk_on, NullSearch, Refused, GRIDS};
 use super::{ArmCheck, BreakCause};
 use crate::ik::{ClosedForm, IkError, IkRequest, IkSolver, Portfolio, Posture};
 use crate::kinematics::Pose;
@@ -45,6 +45,9 @@ impl FollowError {
 
 /// Most branches at the start that are tried.
 const BRANCHES: usize = 32;
+
+/// How often a search on one grid begins again without a transition that could not be walked.
+const REFUSALS: usize = 4;
 
 /// Bends of the joint path \[rad\] between samples at which the arm comes to rest.
 const KINK: f64 = 0.5;
@@ -180,25 +183,43 @@ fn from_start(
         }
     }
     for grid in GRIDS {
-        if walker.gives_up() {
-            break;
-        }
-        let rate = trail.motion() / trail.reached().max(0.05);
-        let found = NullSearch::new(walker, grid, start, rate).run();
-        let nodes = straighten(walker, &found.nodes);
-        let tries: &[&[(f64, Vec<f64>)]] = if found.complete {
-            &[&nodes, &found.nodes]
-        } else {
-            &[&nodes]
-        };
-        for nodes in tries {
-            let (other, outcome) = walk_on(walker, samples, nodes, start);
-            match outcome {
-                Ok(()) => return Ok(other),
-                Err((fraction, cause)) if fraction > broken.fraction => {
+        let mut refused: Vec<Refused> = Vec::new();
+        for _ in 0..=REFUSALS {
+            if walker.gives_up() {
+                break;
+            }
+            let rate = trail.motion() / trail.reached().max(0.05);
+            let found = NullSearch::new(walker, grid, start, rate, &refused).run();
+            eprintln!(
+                grid,
+                found.complete,
+                found.nodes.last().map(|n| n.0),
+                found.nodes.len()
+            );
+            let nodes = straighten(walker, &found.nodes);
+            let mut stuck = None;
+            for nodes in [&nodes, &found.nodes] {
+                let (other, outcome) = walk_on(walker, samples, nodes, start);
+                let (fraction, cause) = match outcome {
+                    Ok(()) => return Ok(other),
+                    Err(broken) => broken,
+                };
+                stuck = Some(fraction);
+                if fraction > broken.fraction {
                     (trail, broken) = (other, Broken { fraction, cause });
                 }
-                Err(_) => {}
+            }
+            // Looks for another way around where this one broke.
+            let pairs = found.nodes.iter().zip(found.nodes.iter().skip(1));
+            let edge = pairs
+                .filter(|(from, _)| stuck.is_some_and(|stuck| from.0 <= stuck))
+                .last();
+            match edge.filter(|_| found.complete) {
+                Some((from, to)) => refused.push(Refused {
+                    from: from.clone(),
+                    to: to.clone(),
+                }),
+                None => break,
             }
         }
     }

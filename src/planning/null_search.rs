@@ -12,7 +12,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::follow::{distance, Trail, Walker};
+use super::guide::Guide;
 use super::BreakCause;
+use crate::kinematics::{residual, Pose};
 
 /// How finely to search.
 #[derive(Debug, Clone, Copy)]
@@ -53,9 +55,11 @@ const STANDING: f64 = 1.5;
 /// Largest move of one joint between layers for which a straight line is believed \[rad or m\].
 const LEAP: f64 = 0.4;
 
-/// How far \[m\], \[rad\] the tip may leave its path half-way between layers: a leap to another branch
+/// How far the tip may leave its path half-way between nodes: so much \[m\], \[rad\] for each square of the
+/// largest joint move \[rad²\], as the bend of a chain lets it, and a little more. A leap to another branch
 /// swings it farther.
-const SWING: (f64, f64) = (0.03, 0.15);
+const SWING: (f64, f64) = (0.3, 1.0);
+const SWING_LEAST: (f64, f64) = (2e-3, 1e-2);
 
 /// What a search found.
 pub(super) struct Found {
@@ -114,12 +118,27 @@ pub(super) struct NullSearch<'w, 'a> {
     /// Joint motion that a layer usually takes.
     rate: f64,
     deepest: u32,
+    refused: &'w [Refused],
+}
+
+/// A transition that looked like a continuous motion and is none.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    /// Fraction and configuration where it begins and where it ends.
+    pub from: (f64, Vec<f64>),
+    pub to: (f64, Vec<f64>),
 }
 
 impl<'w, 'a> NullSearch<'w, 'a> {
     /// `rate`: joint motion of the whole path, as far as known.
-    pub(super) fn new(walker: &'w mut Walker<'a>, grid: Grid, start: &[f64], rate: f64) -> Self {
-        let (layers, _) = walker.guide.samples(grid.step.0, grid.step.1);
+    pub(super) fn new(
+        walker: &'w mut Walker<'a>,
+        grid: Grid,
+        start: &[f64],
+        rate: f64,
+        refused: &'w [Refused],
+    ) -> Self {
+        let layers = layers(walker.guide, grid.step);
         let count = layers.len().max(2) - 1;
         let mut search = NullSearch {
             dof: start.len(),
@@ -132,6 +151,7 @@ impl<'w, 'a> NullSearch<'w, 'a> {
             open: BinaryHeap::new(),
             rate: rate / count as f64,
             deepest: 0,
+            refused,
             walker,
         };
         search.offer(0, start, u32::MAX, 0.0);
@@ -275,6 +295,17 @@ impl<'w, 'a> NullSearch<'w, 'a> {
         if !link(self.walker, (begin, q), end, &mut next) {
             return;
         }
+        let radius = 0.5 * self.grid.push;
+        let is = |known: &(f64, Vec<f64>), u: f64, q: &[f64]| {
+            known.0 == u && known.1.iter().zip(q).all(|(a, b)| (a - b).abs() < radius)
+        };
+        if self
+            .refused
+            .iter()
+            .any(|refused| is(&refused.from, begin, q) && is(&refused.to, end, &next))
+        {
+            return;
+        }
         let way = distance(q, &next);
         let way = if from == to { STANDING * way } else { way };
         self.offer(to, &next, node, cost + way);
@@ -326,7 +357,41 @@ fn link(walker: &mut Walker<'_>, (begin, q): (f64, &[f64]), end: f64, next: &mut
         .collect();
     walker.tracker.aim(&walker.guide.pose(0.5 * (begin + end)));
     let off = walker.tracker.off(&middle);
-    off.position <= SWING.0 && off.orientation <= SWING.1
+    let largest = q
+        .iter()
+        .zip(next.iter())
+        .fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+    let square = largest * largest;
+    off.position <= SWING.0 * square + SWING_LEAST.0
+        && off.orientation <= SWING.1 * square + SWING_LEAST.1
+}
+
+/// Fractions as far apart as the spacing \[m\], \[rad\] allows, out of those of a guide's samples.
+fn layers(guide: &dyn Guide, step: (f64, f64)) -> Vec<f64> {
+    let (samples, _) = guide.samples(step.0, step.1);
+    let mut layers: Vec<f64> = Vec::new();
+    let mut kept: Option<Pose> = None;
+    let mut before: Option<f64> = None;
+    for &u in &samples {
+        let far = kept.is_none_or(|kept| {
+            let off = residual(&kept, &guide.pose(u));
+            off.position > 1.001 * step.0 || off.orientation > 1.001 * step.1
+        });
+        if far {
+            let layer = before.unwrap_or(u);
+            if layers.last() != Some(&layer) {
+                layers.push(layer);
+            }
+            kept = Some(guide.pose(layer));
+        }
+        before = Some(u);
+    }
+    if let Some(&last) = samples.last() {
+        if layers.last() != Some(&last) {
+            layers.push(last);
+        }
+    }
+    layers
 }
 
 /// Leaves out nodes as long as the arm can go straight from one to a later one: fewer bends, no standing.
