@@ -190,12 +190,6 @@ fn from_start(
             }
             let rate = trail.motion() / trail.reached().max(0.05);
             let found = NullSearch::new(walker, grid, start, rate, &refused).run();
-            eprintln!(
-                grid,
-                found.complete,
-                found.nodes.last().map(|n| n.0),
-                found.nodes.len()
-            );
             let nodes = straighten(walker, &found.nodes);
             let mut stuck = None;
             for nodes in [&nodes, &found.nodes] {
