@@ -83,6 +83,24 @@ const MEASURED: f64 = 0.9;
 /// Share of the deviation within which each configuration meets its pose.
 const EXACT: f64 = 0.02;
 
+/// How many meeting places of branches one path may lead over, and the steps that are tried there, relative
+/// to the spacing of the samples.
+const BRIDGES: usize = 16;
+const HOPS: [f64; 9] = [
+    1.0,
+    0.5,
+    0.25,
+    0.125,
+    1.0 / 16.0,
+    1.0 / 32.0,
+    1.0 / 64.0,
+    2.0,
+    4.0,
+];
+
+/// Share of the deviation within which a configuration is taken where none meets the pose.
+const NEAR: f64 = 0.3;
+
 /// Motions between two samples that come so close \[m\] to a contact may be refused.
 const SWEEP: f64 = 2e-4;
 
@@ -128,6 +146,78 @@ impl<'a> Walker<'a> {
     /// Follows the curve from the end of `trail` to its end, joints moving as little as they can but
     /// for a gentle pull towards `posture`.
     pub(super) fn go(
+        &mut self,
+        samples: &[f64],
+        posture: Option<&Posture>,
+        trail: &mut Trail,
+    ) -> Result<(), Broken> {
+        let mut bridges = 0;
+        loop {
+            let Err(broken) = self.follow_samples(samples, posture, trail) else {
+                return Ok(());
+            };
+            let passable = !matches!(
+                broken.cause,
+                BreakCause::GaveUp | BreakCause::Collision { .. }
+            );
+            bridges += 1;
+            if !passable || bridges > BRIDGES || !self.bridge(samples, trail) {
+                return Err(broken);
+            }
+        }
+    }
+
+    /// From a place where branches meet, and the one that the arm came on turns away, on to the one that
+    /// goes straight on: small steps get stuck there, one larger step over it does not.
+    fn bridge(&mut self, samples: &[f64], trail: &mut Trail) -> bool {
+        let stuck = trail.reached();
+        let next = samples.partition_point(|sample| *sample <= stuck);
+        let (Some(after), Some(before)) = (
+            samples.get(next),
+            next.checked_sub(1).and_then(|last| samples.get(last)),
+        ) else {
+            return false;
+        };
+        let spacing = after - before;
+        for hop in HOPS.map(|hop| hop * spacing) {
+            let place = |u: f64| trail.fractions.partition_point(|known| *known <= u);
+            let count = place(stuck - 0.5 * hop);
+            let Some(last) = count.checked_sub(1) else {
+                continue;
+            };
+            let Some((begin, from)) = trail.fractions.get(last).zip(trail.points.get(last)) else {
+                continue;
+            };
+            // Far enough back for a direction.
+            let earlier = place(begin - 0.2 * hop).checked_sub(1);
+            let Some((at, old)) =
+                earlier.and_then(|index| trail.fractions.get(index).zip(trail.points.get(index)))
+            else {
+                continue;
+            };
+            let end = (begin + hop).min(1.0);
+            let ratio = (end - begin) / (begin - at);
+            if end <= stuck || !(ratio > 0.0 && ratio.is_finite()) {
+                continue;
+            }
+            let mut q: Vec<f64> = from
+                .iter()
+                .zip(old)
+                .map(|(new, old)| new + (new - old) * ratio)
+                .collect();
+            let (begin, from) = (*begin, from.clone());
+            if self.step((begin, &from), end, &mut q).is_ok() {
+                trail.points.truncate(count);
+                trail.fractions.truncate(count);
+                trail.points.push(q);
+                trail.fractions.push(end);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn follow_samples(
         &mut self,
         samples: &[f64],
         posture: Option<&Posture>,
@@ -311,7 +401,15 @@ impl<'a> Walker<'a> {
     ) -> Result<(), BreakCause> {
         self.tracker.aim(&self.guide.pose(to));
         if !self.tracker.settle(self.chain, q) {
-            return Err(self.explain(q));
+            // Where branches meet, and at the border of what the arm reaches, a path is easily out of
+            // reach by next to nothing.
+            let off = self.tracker.off(q);
+            let near = to < 1.0
+                && off.position <= NEAR * self.settings.deviation
+                && off.orientation <= NEAR * self.settings.angle_deviation;
+            if !near {
+                return Err(self.explain(q));
+            }
         }
         if !self.ik.accept.is_none_or(|accept| accept(q)) {
             return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1)));
