@@ -63,9 +63,15 @@ impl Tracker {
     /// shortest steps: what the task leaves free stays as guessed, joints at a limit are held there.
     /// False where that fails; `q` then holds the nearest that was found.
     pub fn settle(&mut self, chain: &Chain, q: &mut [f64]) -> bool {
+        self.settle_within(chain, q, ITERATIONS)
+    }
+
+    /// As [`Tracker::settle`], with at most so many iterations.
+    pub fn settle_within(&mut self, chain: &Chain, q: &mut [f64], iterations: u32) -> bool {
         for (dof, value) in chain.dofs.iter().zip(q.iter_mut()) {
             *value = dof.clamp(*value);
         }
+        self.budget.iterations = iterations;
         self.descend.descend(q, &self.budget).converged
     }
 

@@ -28,6 +28,9 @@ pub struct FollowSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
+    /// How many configurations a search through the null space of a redundant arm may look at: the
+    /// more, the finer. 170,000 are as fine as it gets.
+    pub search_nodes: usize,
 }
 
 /// Where following ended early.

@@ -182,14 +182,16 @@ fn from_start(
             Err(_) => {}
         }
     }
+    let mut budget = walker.settings.search_nodes;
     for grid in GRIDS {
         let mut refused: Vec<Refused> = Vec::new();
         for _ in 0..=REFUSALS {
-            if walker.gives_up() {
+            if walker.gives_up() || budget == 0 {
                 break;
             }
             let rate = trail.motion() / trail.reached().max(0.05);
-            let found = NullSearch::new(walker, grid, start, rate, &refused).run();
+            let found = NullSearch::new(walker, grid.within(budget), start, rate, &refused).run();
+            budget = budget.saturating_sub(found.looked_at);
             let nodes = straighten(walker, &found.nodes);
             let mut stuck = None;
             for nodes in [&nodes, &found.nodes] {

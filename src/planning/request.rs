@@ -98,6 +98,9 @@ pub struct PathSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
+    /// How many configurations a search through the null space of a redundant arm may look at, where the
+    /// plain way along the tip's path breaks.
+    pub search_nodes: usize,
     /// Whether [`ArmPath::scene`] is wanted: drawing the road map means to build all of it, even for
     /// one question.
     pub scene: bool,
@@ -122,6 +125,7 @@ impl Default for PathSettings {
             max_joint_step: 0.2,
             deviation: 1e-3,
             angle_deviation: 0.5 * std::f64::consts::PI / 180.0,
+            search_nodes: 2_500,
             scene: true,
             joint_space: JointSpaceSettings::default(),
             limit_tolerance: 0.01,
