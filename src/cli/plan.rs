@@ -68,8 +68,8 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     clearance: f64,
-    /// Road map.
-    #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
+    /// Road map; an unknown name lists the choices.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
     roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
@@ -154,6 +154,8 @@ struct Output<'a> {
     /// Configurations of the part that can be followed, where that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     partial: Vec<Vec<f64>>,
+    /// The road map that gave the route.
+    roadmap: &'static str,
     route: Vec<Vec<[f64; 2]>>,
     joints: Vec<String>,
     trajectory: Vec<Point<'a>>,
@@ -339,6 +341,7 @@ fn success<'a>(plan: &'a Plan, planning_time: f64, stages: &Stages) -> Output<'a
         stages: stages.named(),
         left_route: &plan.path.left_route,
         partial: Vec::new(),
+        roadmap: plan.path.scene.roadmap,
         route: plan.path.routes.iter().map(route).collect(),
         joints: plan.trajectory.joint_names.clone(),
         trajectory: plan
@@ -375,6 +378,7 @@ fn failure<'a>(
         partial: error
             .partial()
             .map_or(Vec::new(), |part| part.joint_path.points.clone()),
+        roadmap: "",
         route: Vec::new(),
         joints: chain.joint_names(),
         trajectory: Vec::new(),

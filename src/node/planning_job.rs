@@ -75,9 +75,10 @@ impl Planned {
             String::new()
         };
         format!(
-            "path of {:.3} m in {:.2} s{near}",
+            "path of {:.3} m in {:.2} s{near} (road map {})",
             path.length,
-            self.plan.trajectory.duration()
+            self.plan.trajectory.duration(),
+            path.scene.roadmap
         )
     }
 }

@@ -166,7 +166,7 @@ pub enum PathError {
     World(#[from] WorldError),
     /// No road map of that name.
     #[error(transparent)]
-    UnknownRoadmap(#[from] RoadmapError),
+    Roadmap(#[from] RoadmapError),
     /// No solver of that name.
     #[error(transparent)]
     UnknownSolver(#[from] UnknownSolver),
