@@ -5,6 +5,8 @@
 
 mod arm;
 mod chart;
+mod collide_batch;
+mod collision;
 mod fk;
 mod follow_batch;
 mod ik;
@@ -40,6 +42,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    CollideBatch(collide_batch::CollideBatch),
     Fk(fk::Fk),
     FollowBatch(follow_batch::FollowBatch),
     Ik(ik::Ik),
@@ -94,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let outcome: Result<(), CliError> = match &arguments.command {
+        Command::CollideBatch(options) => collide_batch::run(options),
         Command::Fk(options) => fk::run(options),
         Command::FollowBatch(command) => command.run(),
         Command::Ik(options) => ik::run(options),

@@ -1,10 +1,14 @@
 //! Balls that together contain a body: what most distances are decided by, before any exact one.
 
+use std::ops::Range;
+
 use nalgebra::{Matrix3, Vector3};
 use parry3d_f64::math::Vector;
 
+use super::arm::Group;
 use super::bodies::Body;
 use super::shape::Core;
+use crate::model::Chain;
 
 /// Most balls a body.
 const MOST: usize = 6;
@@ -24,29 +28,21 @@ pub(super) struct Ball {
 
 /// Points in the carrier's frame whose hull contains the body's core, and whether it is the core.
 fn corners(body: &Body) -> (Vec<Vector>, bool) {
-    let (points, exact) = match &body.core {
-        Core::Points(points) => (points.clone(), true),
-        Core::Cylinder { radius, half } => {
+    match &body.core {
+        Core::Hull(hull) => (hull.points().to_vec(), true),
+        Core::Cylinder {
+            frame,
+            radius,
+            half,
+        } => {
             let outer = radius / (std::f64::consts::PI / AROUND as f64).cos();
             let points = (0..AROUND).flat_map(|k| {
                 let (sin, cos) = (std::f64::consts::TAU * k as f64 / AROUND as f64).sin_cos();
                 [-half, *half].map(|z| Vector::new(outer * cos, outer * sin, z))
             });
-            (points.collect(), false)
+            (points.map(|p| frame.transform_point(p)).collect(), false)
         }
-        Core::Prism {
-            corners,
-            min_z,
-            max_z,
-        } => {
-            let points = corners
-                .iter()
-                .flat_map(|&[x, y]| [*min_z, *max_z].map(|z| Vector::new(x, y, z)));
-            (points.collect(), true)
-        }
-    };
-    let points = points.iter().map(|&p| body.local.transform_point(p));
-    (points.collect(), exact)
+    }
 }
 
 /// The direction in which points are spread most.
@@ -160,21 +156,61 @@ pub(super) fn cover(body: &Body) -> Vec<Ball> {
     balls
 }
 
+/// The balls of all bodies, and what is known of each group of bodies.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Covers {
+    pub balls: Vec<Ball>,
+    /// For each body, its balls.
+    pub ranges: Vec<Range<usize>>,
+    /// For each group, the radius of its largest ball \[m\].
+    pub largest: Vec<f64>,
+    /// For each group, for each of the chain's moving joints before it, the farthest that any point of the
+    /// group can be from the joint's origin \[m\], but for the travel of sliding joints.
+    pub far: Vec<Vec<f64>>,
+}
+
+impl Covers {
+    pub(super) fn new(bodies: &[Body], groups: &[Group], chain: &Chain) -> Self {
+        let mut covers = Self::default();
+        for body in bodies {
+            let from = covers.balls.len();
+            covers.balls.extend(cover(body));
+            covers.ranges.push(from..covers.balls.len());
+        }
+        for group in groups {
+            let ranges = group.bodies.iter().filter_map(|&k| covers.ranges.get(k));
+            let balls = ranges.flat_map(|range| covers.balls.get(range.clone()).unwrap_or(&[]));
+            let largest = balls.fold(0.0, |most: f64, ball| most.max(ball.radius));
+            covers.largest.push(largest);
+            let mut far = vec![0.0; group.carrier];
+            let mut most = group.centre.length() + group.reach;
+            for (far, joint) in far.iter_mut().zip(&chain.joints).rev() {
+                *far = most;
+                most += joint.before.translation.vector.norm();
+            }
+            covers.far.push(far);
+        }
+        covers
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collision::hull::Hull;
     use crate::collision::shape::pose;
     use proptest::prelude::*;
 
-    fn body(core: Core, radius: f64, local: nalgebra::Isometry3<f64>) -> Body {
+    fn body(core: Core, radius: f64) -> Body {
         Body {
             link: 0,
             carrier: 1,
-            local: pose(&local),
             core,
             radius,
             centre: Vector::ZERO,
             reach: 1.0,
+            ends: [Vector::ZERO; 2],
+            thickness: 1.0,
         }
     }
 
@@ -187,7 +223,7 @@ mod tests {
             radius in 0.0..0.1_f64,
         ) {
             let points: Vec<Vector> = points.iter().map(|&(x, y, z)| Vector::new(x, y, z)).collect();
-            let balls = cover(&body(Core::Points(points.clone()), radius, nalgebra::Isometry3::identity()));
+            let balls = cover(&body(Core::Hull(Hull::new(points.clone())), radius));
             prop_assert!(!balls.is_empty() && balls.len() <= MOST);
             for weights in weights {
                 // Few large weights: points near edges and corners too.
@@ -204,9 +240,9 @@ mod tests {
             x in -1.0..1.0_f64, turn in -3.0..3.0_f64,
         ) {
             let local = nalgebra::Isometry3::new(Vector3::new(x, 0.2, 0.1), Vector3::new(turn, 0.3, 0.0));
-            let body = body(Core::Cylinder { radius, half }, 0.0, local);
-            let balls = cover(&body);
-            let p = body.local.transform_point(Vector::new(radius * angle.cos(), radius * angle.sin(), half * along));
+            let frame = pose(&local);
+            let balls = cover(&body(Core::Cylinder { frame, radius, half }, 0.0));
+            let p = frame.transform_point(Vector::new(radius * angle.cos(), radius * angle.sin(), half * along));
             prop_assert!(balls.iter().any(|ball| (ball.centre - p).length() <= ball.radius + 1e-9));
         }
     }

@@ -5,6 +5,7 @@
 //! comes of it is cut short. Every edge is proven to be free as a whole
 //! ([`crate::collision::MotionChecker`]), not sampled.
 
+mod corners;
 mod error;
 mod search;
 mod shortcut;
@@ -12,7 +13,8 @@ mod tree;
 
 pub use error::{End, JointSpaceError};
 
-use crate::collision::{CollisionModel, CollisionWorld, MotionChecker};
+use super::JointPath;
+use crate::collision::{CheckError, CollisionModel, CollisionWorld, MotionChecker};
 use crate::model::{Chain, DofKind};
 use search::Search;
 
@@ -23,23 +25,27 @@ pub struct JointSpaceSettings {
     pub seed: u64,
     /// How many random configurations may be tried.
     pub max_samples: usize,
-    /// Longest step of a tree \[rad; metres of sliding joints count as radians\].
-    pub range: f64,
-    /// Motions that are closer to a contact than this \[m\] may be taken for colliding, never the
-    /// other way round.
+    /// Motions that come closer to a contact than about this \[m\] may be taken for colliding, never
+    /// the other way round.
     pub resolution: f64,
     /// How many attempts to cut the motion short.
     pub shortcuts: usize,
+    /// Farthest from a corner that its rounding begins \[rad; metres of sliding joints count as
+    /// radians\]; zero makes every corner a stop.
+    pub blend: f64,
+    /// Farthest that neighbouring points of the [`JointPath`] are from each other \[rad, m\].
+    pub step: f64,
 }
 
 impl Default for JointSpaceSettings {
     fn default() -> Self {
         Self {
             seed: 1,
-            max_samples: 20_000,
-            range: 1.5,
+            max_samples: 2_000,
             resolution: 1e-3,
             shortcuts: 24,
+            blend: 0.3,
+            step: 0.05,
         }
     }
 }
@@ -52,12 +58,30 @@ pub struct JointSpacePath {
     /// Which goal, from zero. Joints without limits may be off by whole turns: the way to the goal
     /// that is nearest to the start.
     pub goal: usize,
-    /// Sum of the Euclidean lengths of all pieces.
+    /// Sum of the Euclidean lengths of all pieces \[rad, m\].
     pub length: f64,
     /// Random configurations that were tried; none if the straight way is free.
     pub samples: usize,
     /// Configurations that were looked at for collisions.
     pub checks: u64,
+}
+
+impl JointSpacePath {
+    /// The same motion as points close to each other, its corners rounded where that is free, else
+    /// stops. `model` and `world` are those that it was planned with. Straight lines between the
+    /// points are free.
+    ///
+    /// # Errors
+    /// [`CheckError`].
+    pub fn joint_path(
+        &self,
+        model: &CollisionModel,
+        world: &CollisionWorld,
+        settings: &JointSpaceSettings,
+    ) -> Result<JointPath, CheckError> {
+        let mut checker = MotionChecker::new(model, world);
+        corners::round(&self.points, &mut checker, settings)
+    }
 }
 
 /// Plans a free motion from `start` to any of `goals` (one value a degree of freedom of `chain`, for
@@ -75,6 +99,12 @@ pub fn plan_joint_path(
     settings: &JointSpaceSettings,
     give_up: &dyn Fn() -> bool,
 ) -> Result<JointSpacePath, JointSpaceError> {
+    if model.dof() != chain.dof() {
+        return Err(JointSpaceError::OtherChain {
+            expected: chain.dof(),
+            got: model.dof(),
+        });
+    }
     let mut checker = MotionChecker::new(model, world);
     check_end(chain, &mut checker, End::Start, start)?;
     let mut usable = Vec::new();
@@ -114,6 +144,12 @@ fn length(points: &[Vec<f64>]) -> f64 {
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     let squares = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b));
     squares.sum::<f64>().sqrt()
+}
+
+/// The configuration at `share` of the way from `a` to `b`.
+fn between(a: &[f64], b: &[f64], share: f64) -> Vec<f64> {
+    let values = a.iter().zip(b);
+    values.map(|(a, b)| a + (b - a) * share).collect()
 }
 
 fn check_end(
@@ -165,6 +201,3 @@ fn nearest_turn(chain: &Chain, start: &[f64], goal: &[f64]) -> Vec<f64> {
     });
     turned.collect()
 }
-
-#[cfg(test)]
-mod tests;

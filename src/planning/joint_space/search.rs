@@ -3,25 +3,30 @@
 use super::tree::{square_distance, Tree};
 use super::{JointSpaceError, JointSpaceSettings};
 use crate::collision::{MotionChecker, Samples};
-use crate::model::{Chain, DofKind};
+use crate::model::{Chain, DofKind, Motion};
+
+/// Weight of joints that move hardly anything.
+const LEAST_WEIGHT: f64 = 0.3;
+
+/// How often a step towards a sample is half as long as it might be, and again: long steps cross
+/// open space at once, short ones find the way out of narrow places.
+const SHORTER: f64 = 0.4;
+
+/// Most halvings of a step.
+const HALVINGS: usize = 6;
 
 /// What the search found.
 pub(super) struct Found {
     pub points: Vec<Vec<f64>>,
+    /// Number of the goal that was reached.
     pub goal: usize,
     pub samples: usize,
 }
 
-/// Where to draw a joint from.
-#[derive(Debug, Clone, Copy)]
-struct Range {
-    lower: f64,
-    upper: f64,
-}
-
 pub(super) struct Search<'a> {
     settings: &'a JointSpaceSettings,
-    ranges: Vec<Range>,
+    /// Where to draw each joint from.
+    ranges: Vec<(f64, f64)>,
     weights: Vec<f64>,
     random: Samples,
 }
@@ -34,23 +39,33 @@ impl<'a> Search<'a> {
                 DofKind::Revolute | DofKind::Continuous => std::f64::consts::TAU,
                 DofKind::Prismatic => 1.0,
             };
-            Range {
-                lower: dof.lower.max(start - room),
-                upper: dof.upper.min(start + room),
-            }
+            let near = |limit: f64, other: f64| if limit.is_finite() { limit } else { other };
+            (near(dof.lower, start - room), near(dof.upper, start + room))
         });
         Self {
             settings,
             ranges: ranges.collect(),
-            weights: vec![1.0; chain.dof()],
+            weights: weights(chain),
             random: Samples::new(settings.seed),
         }
     }
 
     fn sample(&mut self, q: &mut [f64]) {
-        for (value, range) in q.iter_mut().zip(&self.ranges) {
-            *value = range.lower + (range.upper - range.lower) * self.random.next();
+        for (value, &(lower, upper)) in q.iter_mut().zip(&self.ranges) {
+            *value = lower + (upper - lower) * self.random.next();
         }
+    }
+
+    /// Which part of the way to a sample to go.
+    fn share(&mut self) -> f64 {
+        let mut share = 1.0;
+        for _ in 0..HALVINGS {
+            if self.random.next() >= SHORTER {
+                break;
+            }
+            share *= 0.5;
+        }
+        share
     }
 
     /// A free motion from `start` to one of `goals` (with their numbers), which are all free.
@@ -77,101 +92,83 @@ impl<'a> Search<'a> {
             }
         }
         let dof = start.len();
-        let mut trees = [Tree::new(dof), Tree::new(dof)];
-        let [from, to] = &mut trees;
+        let (mut from, mut to) = (Tree::new(dof), Tree::new(dof));
         from.add(start, None);
         for (_, goal) in &order {
             to.add(goal, None);
         }
         let mut sample = vec![0.0; dof];
         let mut next = vec![0.0; dof];
-        let mut active = 0;
         for samples in 1..=self.settings.max_samples {
             if give_up() {
-                return Err(JointSpaceError::GaveUp { samples });
+                return Err(JointSpaceError::GaveUp {
+                    samples: samples - 1,
+                });
             }
-            // The smaller tree grows.
-            active = if trees[0].len() <= trees[1].len() {
-                0
-            } else {
-                1
-            };
-            let (a, b) = trees.split_at_mut(1);
-            let (grows, other) = if active == 0 {
-                (&mut a[0], &mut b[0])
-            } else {
-                (&mut b[0], &mut a[0])
-            };
             self.sample(&mut sample);
-            let (near, square) = grows.nearest(&sample, &self.weights);
-            step(
-                grows.get(near),
-                &sample,
-                square.sqrt(),
-                self.settings.range,
-                &mut next,
-            );
-            if !checker.motion_is_free(grows.get(near), &next, resolution)? {
+            let share = self.share();
+            // The smaller tree grows.
+            let forward = from.len() <= to.len();
+            let (grows, other) = if forward {
+                (&mut from, &mut to)
+            } else {
+                (&mut to, &mut from)
+            };
+            let near = grows.nearest(&sample, &self.weights);
+            let at = grows.get(near);
+            for ((next, at), sample) in next.iter_mut().zip(at).zip(&sample) {
+                *next = at + (sample - at) * share;
+            }
+            if !checker.motion_is_free(at, &next, resolution)? {
                 continue;
             }
             let reached = grows.add(&next, Some(near));
-            // The other tree comes as near as it can.
-            let target = next.clone();
-            let (mut near, mut square) = other.nearest(&target, &self.weights);
-            loop {
-                let distance = square.sqrt();
-                step(
-                    other.get(near),
-                    &target,
-                    distance,
-                    self.settings.range,
-                    &mut next,
-                );
-                if !checker.motion_is_free(other.get(near), &next, resolution)? {
-                    break;
-                }
-                if distance <= self.settings.range {
-                    let (one, two) = if active == 0 {
-                        (reached, near)
-                    } else {
-                        (near, reached)
-                    };
-                    let mut points = trees[0].branch(one);
-                    points.reverse();
-                    let tail = trees[1].branch(two);
-                    let goal = trees[1].root(two);
-                    points.extend(tail);
-                    return Ok(Found {
-                        points,
-                        goal: order.get(goal).map_or(0, |goal| goal.0),
-                        samples,
-                    });
-                }
-                near = other.add(&next, Some(near));
-                square = square_distance(&next, &target, &self.weights);
+            let facing = other.nearest(&next, &self.weights);
+            if !checker.motion_is_free(other.get(facing), &next, resolution)? {
+                continue;
             }
+            let (one, two) = if forward {
+                (reached, facing)
+            } else {
+                (facing, reached)
+            };
+            let mut points = from.branch(one);
+            points.reverse();
+            points.extend(to.branch(two));
+            let goal = order.get(to.root(two));
+            return Ok(Found {
+                points,
+                goal: goal.map_or(0, |goal| goal.0),
+                samples,
+            });
         }
-        let _ = active;
         Err(JointSpaceError::BudgetSpent {
             samples: self.settings.max_samples,
-            start_nodes: trees[0].len(),
-            goal_nodes: trees[1].len(),
+            start_nodes: from.len(),
+            goal_nodes: to.len(),
         })
     }
 }
 
-/// From `from` towards `to`, which is `distance` away, at most `range` far.
-fn step(from: &[f64], to: &[f64], distance: f64, range: f64, next: &mut [f64]) {
-    let share = if distance > range {
-        range / distance
-    } else {
-        1.0
-    };
-    for ((next, from), to) in next.iter_mut().zip(from).zip(to) {
-        *next = if share < 1.0 {
-            from + (to - from) * share
-        } else {
-            *to
+/// How much each joint's difference counts: the square root of how far the joint moves the tip's end
+/// of the arm, relative to the largest; half way between angles and distances.
+fn weights(chain: &Chain) -> Vec<f64> {
+    let mut far = chain.tip_offset.translation.vector.norm();
+    let mut moved = vec![0.0_f64; chain.dof()];
+    for joint in chain.joints.iter().rev() {
+        let lever = match joint.motion {
+            Motion::Rotation => far,
+            Motion::Translation => 1.0,
         };
+        if let Some(moved) = moved.get_mut(joint.dof) {
+            *moved = moved.max(lever * joint.multiplier.abs());
+        }
+        far += joint.before.translation.vector.norm();
     }
+    let most = moved.iter().copied().fold(0.0, f64::max);
+    let share = |moved: f64| if most > 0.0 { moved / most } else { 1.0 };
+    moved
+        .into_iter()
+        .map(|moved| share(moved).sqrt().max(LEAST_WEIGHT))
+        .collect()
 }

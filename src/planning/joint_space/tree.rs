@@ -1,7 +1,7 @@
 //! A tree of configurations.
 
 /// Configurations in a flat array, each with the one from which it was reached.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Tree {
     dof: usize,
     values: Vec<f64>,
@@ -34,9 +34,9 @@ impl Tree {
         self.values.get(from..from + self.dof).unwrap_or(&[])
     }
 
-    /// The configuration nearest to `q`, each joint's difference multiplied with its weight,
-    /// and the distance's square.
-    pub(super) fn nearest(&self, q: &[f64], weights: &[f64]) -> (usize, f64) {
+    /// The configuration nearest to `q`, each joint's difference multiplied with its weight. All are
+    /// compared: there are hundreds at most, and an edge costs more than a thousand comparisons.
+    pub(super) fn nearest(&self, q: &[f64], weights: &[f64]) -> usize {
         let mut best = (0, f64::INFINITY);
         for (number, node) in self.values.chunks_exact(self.dof.max(1)).enumerate() {
             let square = square_distance(node, q, weights);
@@ -44,41 +44,34 @@ impl Tree {
                 best = (number, square);
             }
         }
-        best
+        best.0
     }
 
-    /// From `number` to its root.
-    pub(super) fn branch(&self, number: usize) -> Vec<Vec<f64>> {
-        let mut at = number;
-        let mut points = vec![self.get(at).to_vec()];
-        while let Some(&parent) = self.parents.get(at) {
+    /// The numbers from `number` to its root.
+    fn line(&self, number: usize) -> impl Iterator<Item = usize> + '_ {
+        let parent = |&at: &usize| {
+            let parent = self.parents.get(at).copied()?;
             // A parent is older than its child.
-            if parent >= at {
-                break;
-            }
-            at = parent;
-            points.push(self.get(at).to_vec());
-        }
-        points
+            (parent < at).then_some(parent)
+        };
+        std::iter::successors(Some(number), parent)
+    }
+
+    /// The configurations from `number` to its root.
+    pub(super) fn branch(&self, number: usize) -> Vec<Vec<f64>> {
+        self.line(number).map(|at| self.get(at).to_vec()).collect()
     }
 
     /// The root of `number`.
     pub(super) fn root(&self, number: usize) -> usize {
-        let mut at = number;
-        while let Some(&parent) = self.parents.get(at) {
-            if parent >= at {
-                break;
-            }
-            at = parent;
-        }
-        at
+        self.line(number).last().unwrap_or(number)
     }
 }
 
+/// The square of the distance of two configurations, each difference multiplied with its weight.
 pub(super) fn square_distance(a: &[f64], b: &[f64], weights: &[f64]) -> f64 {
-    a.iter()
-        .zip(b)
-        .zip(weights)
+    let joints = a.iter().zip(b).zip(weights);
+    joints
         .map(|((a, b), w)| {
             let d = (a - b) * w;
             d * d
