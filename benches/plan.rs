@@ -9,7 +9,7 @@ use arm_planner::kinematics::Pose;
 use arm_planner::model::RobotModel;
 use arm_planner::motion::{plan, PlanSettings};
 use arm_planner::planning::{plan_path, PathRequest, PathSettings};
-use arm_planner::trajectory::{LimitDefaults, MotionLimits};
+use arm_planner::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 use criterion::{criterion_group, criterion_main, Criterion};
 
 fn plans(criterion: &mut Criterion) {
@@ -26,6 +26,7 @@ fn plans(criterion: &mut Criterion) {
         },
         limits: MotionLimits::from_chain(&chain, &LimitDefaults::default()).unwrap(),
         sample_period: 0.02,
+        timing: TimingOptions::default(),
     };
     let ik = IkRequest::new(Pose::identity());
     for obstacles in [10, 100] {

@@ -7,7 +7,7 @@ use arm_planner::model::{Chain, RobotModel};
 use arm_planner::motion::{plan, plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
 use arm_planner::planar::Polygon;
 use arm_planner::planning::{ArmCheck, Obstacle, PathError, PathRequest, PathSettings, Stage};
-use arm_planner::trajectory::{LimitDefaults, MotionLimits};
+use arm_planner::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 use nalgebra::{Point2, Point3, UnitQuaternion, Vector3};
 
 #[path = "ik_support/mod.rs"]
@@ -68,6 +68,7 @@ fn settings(chain: &Chain) -> PlanSettings {
         path: PathSettings::default(),
         limits: MotionLimits::from_chain(chain, &LimitDefaults::default()).unwrap(),
         sample_period: 0.02,
+        timing: TimingOptions::default(),
     }
 }
 

@@ -228,7 +228,7 @@ impl FollowBatch {
         let time_us = begun.elapsed().as_secs_f64() * 1e6;
         let (ok, reason, fraction, followed) = match found {
             Ok(followed) => (true, String::new(), 1.0, followed),
-            Err(error) => (false, error.to_string(), error.fraction, error.partial),
+            Err(error) => (false, error.to_string(), error.fraction, *error.partial),
         };
         let (max_deviation, max_angle_deviation) = deviation(chain, path, &followed);
         let pairs = || followed.points.iter().zip(followed.points.iter().skip(1));

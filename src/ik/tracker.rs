@@ -81,8 +81,8 @@ impl Tracker {
     }
 
     /// Takes out of the joint motion `wish` what would move the tip at `q` in the parts that count.
-    pub fn into_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
-        self.descend.into_null_space(q, wish);
+    pub fn project_to_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
+        self.descend.project_to_null_space(q, wish);
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
             let mut tracker = Tracker::new(&chain, Goal::Pose, 1e-8, 1e-8).unwrap();
             let q = random.configuration(&chain);
             let mut wish: Vec<f64> = (0..7).map(|_| random.between(-1.0, 1.0)).collect();
-            tracker.into_null_space(&q, &mut wish);
+            tracker.project_to_null_space(&q, &mut wish);
             let step = 1e-5;
             let moved: Vec<f64> = q.iter().zip(&wish).map(|(a, b)| a + step * b).collect();
             let tips = [&q, &moved].map(|q| forward_kinematics(&chain, q).unwrap());

@@ -111,10 +111,11 @@ impl PlanError {
                 IkError::NotConverged { .. } => PlanErrorKind::GoalNoIk,
                 _ => PlanErrorKind::InvalidRequest,
             },
-            PathError::OffRoute {
-                source: JointSpaceError::GaveUp { .. },
-                ..
-            } => PlanErrorKind::TimedOut,
+            PathError::OffRoute { source, .. }
+                if matches!(**source, JointSpaceError::GaveUp { .. }) =>
+            {
+                PlanErrorKind::TimedOut
+            }
             PathError::PathBroken { cause, .. } | PathError::OffRoute { cause, .. } => {
                 match cause {
                     BreakCause::GaveUp => PlanErrorKind::TimedOut,

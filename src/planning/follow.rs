@@ -104,8 +104,8 @@ const HOPS: [f64; 9] = [
 /// Share of the deviation within which a configuration is taken where none meets the pose.
 const NEAR: f64 = 0.3;
 
-/// Motions between two samples that come so close \[m\] to a contact may be refused.
-const SWEEP: f64 = 2e-4;
+/// Motions between two samples that come so close \[m\] to a contact are not told from it.
+const SWEEP: f64 = 2e-5;
 
 /// Follows one curve.
 pub(super) struct Walker<'a> {
@@ -303,37 +303,47 @@ impl<'a> Walker<'a> {
             .zip(to)
             .fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
         let mut pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
-        'finer: loop {
-            let mut found = Vec::with_capacity(pieces);
-            let mut last = trail.points.last().cloned().unwrap_or_default();
-            for piece in 1..=pieces {
-                if self.gives_up() {
-                    return Err(Broken {
-                        fraction: u,
-                        cause: BreakCause::GaveUp,
-                    });
+        loop {
+            match self.turn_in(pieces, u, (from, to), trail) {
+                Ok(found) => {
+                    trail.fractions.extend(found.iter().map(|_| u));
+                    trail.points.extend(found);
+                    return Ok(());
                 }
-                let part = piece as f64 / pieces as f64;
-                let mut q: Vec<f64> = from
-                    .iter()
-                    .zip(to)
-                    .map(|(a, b)| a + (b - a) * part)
-                    .collect();
-                if let Err(cause) = self.step((u, &last), u, &mut q) {
-                    let hopeless = matches!(cause, BreakCause::Collision { .. });
+                Err(cause) => {
+                    let hopeless =
+                        matches!(cause, BreakCause::Collision { .. } | BreakCause::GaveUp);
                     if hopeless || pieces > 512 {
                         return Err(Broken { fraction: u, cause });
                     }
                     pieces *= 2;
-                    continue 'finer;
                 }
-                last.clone_from(&q);
-                found.push(q);
             }
-            trail.fractions.extend(found.iter().map(|_| u));
-            trail.points.append(&mut found);
-            return Ok(());
         }
+    }
+
+    /// Motion in the null space by so many equal steps.
+    fn turn_in(
+        &mut self,
+        pieces: usize,
+        u: f64,
+        (from, to): (&[f64], &[f64]),
+        trail: &Trail,
+    ) -> Result<Vec<Vec<f64>>, BreakCause> {
+        let mut found: Vec<Vec<f64>> = Vec::with_capacity(pieces);
+        let begin = trail.points.last().cloned().unwrap_or_default();
+        for piece in 1..=pieces {
+            if self.gives_up() {
+                return Err(BreakCause::GaveUp);
+            }
+            let part = piece as f64 / pieces as f64;
+            let line = from.iter().zip(to).map(|(a, b)| a + (b - a) * part);
+            let mut q: Vec<f64> = line.collect();
+            let last = found.last().unwrap_or(&begin);
+            self.step((u, last), u, &mut q)?;
+            found.push(q);
+        }
+        Ok(found)
     }
 
     /// From the end of `trail` to the fraction `target`, in one step or by halves. `guess` fills in where to
@@ -418,8 +428,8 @@ impl<'a> Walker<'a> {
             return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1)));
         }
         for ((dof, a), b) in self.chain.dofs.iter().zip(last).zip(q.iter()) {
-            // Not true for NaN, either.
-            if !((b - a).abs() <= self.settings.max_joint_step) {
+            let step = (b - a).abs();
+            if step > self.settings.max_joint_step || step.is_nan() {
                 return Err(BreakCause::JointJump {
                     joint: dof.name.clone(),
                     step: b - a,
@@ -455,10 +465,9 @@ impl<'a> Walker<'a> {
         }
         if let Some(checker) = &mut self.checker {
             match checker.motion(last, q, SWEEP) {
-                Ok(MotionVerdict::Free) => {}
-                Ok(MotionVerdict::Contact(met) | MotionVerdict::TooClose(met)) => {
-                    return Err(met.contact.into())
-                }
+                // So close to a contact counts as free: links keep a clearance besides.
+                Ok(MotionVerdict::Free | MotionVerdict::TooClose(_)) => {}
+                Ok(MotionVerdict::Contact(met)) => return Err(met.contact.into()),
                 // Only of numbers that are not finite, which the tracker does not give back.
                 Err(_) => return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1))),
             }

@@ -277,7 +277,7 @@ impl<'w, 'a> NullSearch<'w, 'a> {
             if let Some(part) = push.get_mut(self.dof - 1 - number) {
                 *part = 1.0;
             }
-            self.walker.tracker.into_null_space(q, &mut push);
+            self.walker.tracker.project_to_null_space(q, &mut push);
             let largest = push.iter().fold(0.0_f64, |most, part| most.max(part.abs()));
             // A joint that hardly takes part gives a poor direction.
             if !(largest > 0.02 && largest.is_finite()) {

@@ -136,7 +136,7 @@ pub fn follow_tip(
                         goal,
                         fraction,
                         cause,
-                        source,
+                        source: Box::new(source),
                         partial,
                     },
                     other => other,

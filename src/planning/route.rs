@@ -456,7 +456,7 @@ impl<'a> Plane<'a> {
                 goal,
                 source,
                 height,
-                over,
+                over: Box::new(over),
             }),
         }
     }

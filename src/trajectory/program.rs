@@ -81,14 +81,20 @@ impl<const W: usize> Program<'_, W> {
                 }
                 for i in 0..2 {
                     let at = lanes + i;
-                    high_slope[at] = if h[i] < high[at] { hs[i] } else { high_slope[at] };
+                    high_slope[at] = if h[i] < high[at] {
+                        hs[i]
+                    } else {
+                        high_slope[at]
+                    };
                     high[at] = if h[i] < high[at] { h[i] } else { high[at] };
                     low_slope[at] = if l[i] > low[at] { ls[i] } else { low_slope[at] };
                     low[at] = if l[i] > low[at] { l[i] } else { low[at] };
                 }
             }
         }
-        let top = high.into_iter().fold(self.cap, |m, v| if v < m { v } else { m });
+        let top = high
+            .into_iter()
+            .fold(self.cap, |m, v| if v < m { v } else { m });
         let bottom = low.into_iter().fold(0.0, |m, v| if v > m { v } else { m });
         // Of lines that meet there, the one that lets x rise least with y.
         let pick = |values: &[f64; W], slopes: &[f64; W], value: f64, own: f64| {
