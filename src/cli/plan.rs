@@ -159,7 +159,7 @@ struct Output<'a> {
     reason: String,
     notes: &'a [String],
     length: f64,
-    /// `null` where no obstacle is at the tip's height.
+    /// `null` where no obstacle is at the tip's height, or where it left its route.
     min_clearance: Option<f64>,
     fraction: f64,
     duration: f64,
@@ -398,7 +398,8 @@ fn success<'a>(plan: &'a Plan, planning_time: f64, stages: &Stages) -> Output<'a
         reason: String::new(),
         notes: &plan.path.notes,
         length: plan.path.length,
-        min_clearance: Some(plan.path.min_clearance).filter(|clearance| clearance.is_finite()),
+        min_clearance: Some(plan.path.min_clearance)
+            .filter(|clearance| clearance.is_finite() && plan.path.left_route.is_empty()),
         fraction: 1.0,
         duration: plan.trajectory.duration(),
         planning_time,
@@ -458,6 +459,9 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64, stages: &Stages) -> St
         let _ = writeln!(text, "note: {note}");
     }
     let clearance = match plan.path.min_clearance {
+        _ if !plan.path.left_route.is_empty() => {
+            "the tip left its route, links keep theirs".to_owned()
+        }
         distance if distance.is_finite() => format!("{distance:.4} m"),
         _ => "no obstacle at the tip's height".to_owned(),
     };

@@ -129,12 +129,12 @@ fn fault(
 }
 
 /// When \[s\] and what the arm meets first along a trajectory, checked between its points, too (as if
-/// the joints moved in straight lines between samples at most 5 ms apart).
+/// the joints moved in straight lines between samples at most 10 ms apart).
 pub fn collision(
     arm: ArmCheck<'_>,
     trajectory: &Trajectory,
 ) -> Option<(f64, crate::collision::Contact)> {
-    const LOOK: f64 = 5e-3;
+    const LOOK: f64 = 1e-2;
     let mut checker = MotionChecker::new(arm.model, arm.world);
     let mut last: Option<(f64, Vec<f64>)> = None;
     for (point, next) in trajectory

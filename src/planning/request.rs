@@ -243,7 +243,7 @@ pub struct ArmPath {
     pub joint_path: JointPath,
     /// Length of the tip's path \[m\].
     pub length: f64,
-    /// Smallest distance \[m\] of the tip's path from the obstacles at its height; infinity without any.
+    /// Smallest distance \[m\] of the tip's route from the obstacles at its height; infinity without any.
     pub min_clearance: f64,
     /// What the planner saw.
     pub scene: PathScene,
