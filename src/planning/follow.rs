@@ -101,8 +101,10 @@ const HOPS: [f64; 9] = [
     4.0,
 ];
 
-/// Share of the deviation within which a configuration is taken where none meets the pose.
-const NEAR: f64 = 0.3;
+/// How far off \[m\], \[rad\] a configuration is taken where none meets the pose, and at most which share of
+/// the deviation that may be.
+const NEAR: (f64, f64) = (1.5e-6, 1.5e-5);
+const NEAR_SHARE: f64 = 0.3;
 
 /// Motions between two samples that come so close \[m\] to a contact are not told from it.
 const SWEEP: f64 = 2e-5;
@@ -418,8 +420,8 @@ impl<'a> Walker<'a> {
             // reach by next to nothing.
             let off = self.tracker.off(q);
             let near = to < 1.0
-                && off.position <= NEAR * self.settings.deviation
-                && off.orientation <= NEAR * self.settings.angle_deviation;
+                && off.position <= NEAR.0.min(NEAR_SHARE * self.settings.deviation)
+                && off.orientation <= NEAR.1.min(NEAR_SHARE * self.settings.angle_deviation);
             if !near {
                 return Err(self.explain(q));
             }

@@ -306,13 +306,13 @@ impl TipPath {
     }
 
     /// The path's shadow in the planning plane as a polyline, arcs by chords that leave them by a share of
-    /// about 10⁻⁴ of their radius, inwards.
+    /// 10⁻⁵ of their radius, inwards.
     pub fn shadow(&self) -> Vec<Point2<f64>> {
         let mut points = vec![self.local(&self.start).xy()];
         for piece in &self.pieces {
             let count = match piece {
                 Piece::Line { .. } => 1,
-                Piece::Arc { angle, .. } => pieces_of(*angle, 0.03),
+                Piece::Arc { angle, .. } => pieces_of(*angle, 0.01),
             };
             let length = piece.length();
             points
