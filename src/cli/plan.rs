@@ -1,5 +1,6 @@
 //! `arm-planner plan`: a timed motion around obstacles, without ROS.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,14 +8,17 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::arm::{write_text, ArmOptions, JointValues, Numbers};
+use super::collision::ShapeOptions;
 use super::scene::ContactArgument;
+use super::stages::{StageClock, Stages};
 use super::{plan_picture, plan_scene, table, CliError};
+use crate::collision::{CollisionModel, CollisionWorld};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, validated_pose, Pose};
-use crate::model::Chain;
-use crate::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planning::{PathRequest, PathSettings};
-use crate::trajectory::{LimitDefaults, MotionLimits};
+use crate::model::{Chain, RobotModel};
+use crate::motion::{plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
+use crate::planning::{ArmCheck, Obstacle, Partial, PathRequest, PathSettings};
+use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
 /// it, and its timing.
@@ -32,6 +36,32 @@ pub(super) struct PlanOptions {
     /// Pose of the tip in the base frame: x,y,z,qx,qy,qz,qw, or x,y,z to keep the orientation. May be repeated.
     #[arg(long, value_name = "POSE", required = true, allow_hyphen_values = true)]
     goal: Vec<Numbers>,
+    /// Planning plane: its pose in the base frame, x,y,z or x,y,z,qx,qy,qz,qw; the scene is in its coordinates.
+    #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
+    plane: Option<Numbers>,
+    /// Height above the plane at which the tip may go up, over and down where it cannot go around, or where
+    /// that is shorter \[m\].
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
+    safe_height: Option<f64>,
+    /// Largest distance of the tip from its path between two configurations \[m\].
+    #[arg(
+        long,
+        value_name = "METRES",
+        default_value_t = 1e-3,
+        allow_negative_numbers = true
+    )]
+    deviation: f64,
+    /// The same for its orientation [degrees].
+    #[arg(
+        long,
+        value_name = "DEGREES",
+        default_value_t = 0.5,
+        allow_negative_numbers = true
+    )]
+    angle_deviation: f64,
+    /// Where the arm cannot follow, print the part of the path that it can (with --json: its configurations).
+    #[arg(long)]
+    partial: bool,
     /// Distance that the tip keeps from obstacles \[m\].
     #[arg(
         long,
@@ -81,6 +111,21 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     max_acceleration: f64,
+    /// Largest speed of the tip \[m/s\].
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    tip_speed: Option<f64>,
+    /// Largest acceleration of the tip \[m/s²\].
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    tip_acceleration: Option<f64>,
+    #[command(flatten)]
+    shapes: ShapeOptions,
+    /// Keep the tip alone out of the obstacles, and look neither at the other links nor at what
+    /// they do to each other.
+    #[arg(long)]
+    no_collision: bool,
+    /// Where the arm cannot follow the route, let it go to the goal its own way, free of collisions.
+    #[arg(long, conflicts_with = "no_collision")]
+    leave_route: bool,
     /// Time between two points of the trajectory \[s\].
     #[arg(
         long,
@@ -114,11 +159,18 @@ struct Output<'a> {
     reason: String,
     notes: &'a [String],
     length: f64,
-    /// `null` where no obstacle is at the tip's height.
+    /// `null` where no obstacle is at the tip's height, or where it left its route.
     min_clearance: Option<f64>,
     fraction: f64,
     duration: f64,
     planning_time: f64,
+    /// Time of each stage \[s\].
+    stages: BTreeMap<String, f64>,
+    /// Goals, from 1, to which the tip left its route.
+    left_route: &'a [usize],
+    /// Configurations of the part that can be followed, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    partial: Vec<Vec<f64>>,
     /// The road map that gave the route.
     roadmap: &'static str,
     route: Vec<Vec<[f64; 2]>>,
@@ -135,7 +187,7 @@ struct Point<'a> {
 }
 
 pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
-    let (_, chain) = options.arm.load()?;
+    let (model, chain) = options.arm.load()?;
     let start = options.start.resolve(&chain, "--start", &chain.middle())?;
     let obstacles = options
         .scene
@@ -152,19 +204,24 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
         )));
     }
 
+    let arm = whole_arm(options, &model, &chain, &obstacles, &settings.path.plane)?;
     let begun = Instant::now();
     let budget = Duration::try_from_secs_f64(options.timeout).unwrap_or(Duration::MAX);
     let give_up = || begun.elapsed() > budget;
     let mut ik = IkRequest::new(Pose::identity());
     ik.give_up = Some(&give_up);
     let request = PathRequest {
-        start: &start,
-        goals: &goals,
-        ik: &ik,
         solver: &options.solver,
+        partial: options.partial,
+        collision: arm.as_ref().map(|(model, world)| ArmCheck { model, world }),
+        leave_route: options.leave_route,
+        ..PathRequest::new(&start, &goals, &ik)
     };
-    let result = plan(&chain, &obstacles, &settings, &request);
+    let mut clock = StageClock::start();
+    let observer = &mut |stage| clock.enter(stage);
+    let result = plan_observed(&chain, &obstacles, &settings, &request, observer);
     let planning_time = begun.elapsed().as_secs_f64();
+    let stages = clock.stop();
 
     match result {
         Ok(plan) => {
@@ -178,19 +235,61 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
                 )?;
             }
             if options.json {
-                print_json(&success(&plan, planning_time))
+                print_json(&success(&plan, planning_time, &stages))
             } else {
-                print!("{}", report(&chain, &plan, planning_time));
+                print!("{}", report(&chain, &plan, planning_time, &stages));
                 Ok(())
             }
         }
         Err(error) => {
             if options.json {
-                print_json(&failure(&chain, &error, planning_time))?;
+                print_json(&failure(&chain, &error, planning_time, &stages))?;
+            }
+            if let (true, Some(part)) = (options.partial && !options.json, error.partial()) {
+                print!("{}", partial_report(&chain, part, error.fraction()));
             }
             Err(sort(error))
         }
     }
+}
+
+/// The arm's shapes and the obstacles that they must not meet; `None` where the tip alone counts.
+fn whole_arm(
+    options: &PlanOptions,
+    model: &RobotModel,
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    plane: &Pose,
+) -> Result<Option<(CollisionModel, CollisionWorld)>, CliError> {
+    if options.no_collision {
+        return Ok(None);
+    }
+    let links = &model.links;
+    if links
+        .iter()
+        .all(|link| link.collision.is_empty() && link.visual.is_empty())
+    {
+        eprintln!(
+            "arm-planner: warning: the description has no shapes, so the tip alone keeps out of obstacles"
+        );
+        return Ok(None);
+    }
+    let arm = options.shapes.load(&options.arm.urdf, model, chain)?;
+    let mut prisms = Vec::new();
+    for obstacle in obstacles {
+        prisms.extend(obstacle.prisms(plane).ok_or_else(|| {
+            CliError::BadInput(
+                "--plane is tilted: there the whole arm cannot be checked, plan with --no-collision"
+                    .to_owned(),
+            )
+        })?);
+    }
+    let mut world =
+        CollisionWorld::new(&prisms).map_err(|error| CliError::BadInput(error.to_string()))?;
+    if let Some(ground) = options.shapes.ground {
+        world = world.with_ground(ground);
+    }
+    Ok(Some((arm, world)))
 }
 
 fn print_json(output: &Output<'_>) -> Result<(), CliError> {
@@ -200,6 +299,40 @@ fn print_json(output: &Output<'_>) -> Result<(), CliError> {
     Ok(())
 }
 
+/// The part of a path that can be followed, as a table.
+fn partial_report(chain: &Chain, part: &Partial, fraction: f64) -> String {
+    let names = chain.joint_names();
+    let header: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rows: Vec<Vec<String>> = part
+        .joint_path
+        .points
+        .iter()
+        .map(|q| q.iter().map(|value| format!("{value:.4}")).collect())
+        .collect();
+    format!(
+        "the first {:.1} % of the path:\n{}",
+        100.0 * fraction,
+        table::render(&header, &rows)
+    )
+}
+
+/// A pose of three (the orientation is `orientation`) or seven numbers; `orientation` becomes its own.
+fn pose(
+    option: &str,
+    numbers: &Numbers,
+    orientation: &mut nalgebra::Vector4<f64>,
+) -> Result<Pose, CliError> {
+    let bad = |error: String| CliError::BadInput(format!("{option}: {error}"));
+    let values = &numbers.0;
+    match values.len() {
+        3 => {}
+        7 => *orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6]),
+        other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
+    }
+    validated_pose([values[0], values[1], values[2]], (*orientation).into())
+        .map_err(|error| bad(error.to_string()))
+}
+
 fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose>, CliError> {
     let bad = |error: String| CliError::BadInput(format!("--goal: {error}"));
     let tip = forward_kinematics(chain, start).map_err(|error| bad(error.to_string()))?;
@@ -207,18 +340,7 @@ fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose
     options
         .goal
         .iter()
-        .map(|numbers| {
-            let values = &numbers.0;
-            match values.len() {
-                3 => {}
-                7 => {
-                    orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6])
-                }
-                other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
-            }
-            validated_pose([values[0], values[1], values[2]], orientation.into())
-                .map_err(|error| bad(error.to_string()))
-        })
+        .map(|numbers| pose("--goal", numbers, &mut orientation))
         .collect()
 }
 
@@ -231,8 +353,18 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
     let limits = MotionLimits::from_chain(chain, &defaults)
         .and_then(|limits| limits.scaled(options.velocity_scaling, options.acceleration_scaling))
         .map_err(|error| CliError::BadInput(error.to_string()))?;
+    let mut level = nalgebra::Vector4::new(0.0, 0.0, 0.0, 1.0);
+    let plane = match &options.plane {
+        Some(numbers) => pose("--plane", numbers, &mut level)?,
+        None => Pose::identity(),
+    };
     Ok(PlanSettings {
         path: PathSettings {
+            plane,
+            safe_height: options.safe_height,
+            deviation: options.deviation,
+            angle_deviation: options.angle_deviation.to_radians(),
+            scene: options.svg.is_some(),
             clearance: options.clearance,
             roadmap: options.roadmap.clone(),
             contact: options.contact.into(),
@@ -240,6 +372,11 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
         },
         limits,
         sample_period: options.sample_period,
+        timing: TimingOptions {
+            tip_speed: options.tip_speed,
+            tip_acceleration: options.tip_acceleration,
+            ..TimingOptions::default()
+        },
     })
 }
 
@@ -254,17 +391,21 @@ fn sort(error: PlanError) -> CliError {
     }
 }
 
-fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
+fn success<'a>(plan: &'a Plan, planning_time: f64, stages: &Stages) -> Output<'a> {
     let route = |route: &Vec<nalgebra::Point2<f64>>| route.iter().map(|p| [p.x, p.y]).collect();
     Output {
         ok: true,
         reason: String::new(),
         notes: &plan.path.notes,
         length: plan.path.length,
-        min_clearance: Some(plan.path.min_clearance).filter(|clearance| clearance.is_finite()),
+        min_clearance: Some(plan.path.min_clearance)
+            .filter(|clearance| clearance.is_finite() && plan.path.left_route.is_empty()),
         fraction: 1.0,
         duration: plan.trajectory.duration(),
         planning_time,
+        stages: stages.named(),
+        left_route: &plan.path.left_route,
+        partial: Vec::new(),
         roadmap: plan.path.scene.roadmap,
         route: plan.path.routes.iter().map(route).collect(),
         joints: plan.trajectory.joint_names.clone(),
@@ -282,7 +423,12 @@ fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
     }
 }
 
-fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'a> {
+fn failure<'a>(
+    chain: &Chain,
+    error: &PlanError,
+    planning_time: f64,
+    stages: &Stages,
+) -> Output<'a> {
     Output {
         ok: false,
         reason: error.to_string(),
@@ -292,6 +438,11 @@ fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'
         fraction: error.fraction(),
         duration: 0.0,
         planning_time,
+        stages: stages.named(),
+        left_route: &[],
+        partial: error
+            .partial()
+            .map_or(Vec::new(), |part| part.joint_path.points.clone()),
         roadmap: "",
         route: Vec::new(),
         joints: chain.joint_names(),
@@ -302,12 +453,15 @@ fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'
 /// Samples of the motion from which the report takes the largest speeds.
 const PEAK_SAMPLES: usize = 5000;
 
-fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
+fn report(chain: &Chain, plan: &Plan, planning_time: f64, stages: &Stages) -> String {
     let mut text = String::new();
     for note in &plan.path.notes {
         let _ = writeln!(text, "note: {note}");
     }
     let clearance = match plan.path.min_clearance {
+        _ if !plan.path.left_route.is_empty() => {
+            "the tip left its route, links keep theirs".to_owned()
+        }
         distance if distance.is_finite() => format!("{distance:.4} m"),
         _ => "no obstacle at the tip's height".to_owned(),
     };
@@ -329,7 +483,18 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
         plan.trajectory.duration(),
         plan.trajectory.points.len()
     );
-    let _ = writeln!(text, "planned in  {:.1} ms\n", planning_time * 1e3);
+    for goal in &plan.path.left_route {
+        let _ = writeln!(
+            text,
+            "off route   to goal {goal}: the arm cannot follow the route, it goes its own way"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "planned in  {:.1} ms: {}\n",
+        planning_time * 1e3,
+        stages.words()
+    );
     // The motion itself, not its points alone: these may lie far apart.
     let duration = plan.trajectory.duration();
     let motion: Vec<crate::trajectory::TrajectoryPoint> = (0..=PEAK_SAMPLES)

@@ -6,7 +6,7 @@ use nalgebra::Point2;
 
 use super::chart::{Chart, Series, COLOURS};
 use super::svg::escape;
-use crate::kinematics::forward_kinematics;
+use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
 use crate::motion::{Plan, PlanSettings};
 use crate::planning::Obstacle;
@@ -64,8 +64,11 @@ pub(super) fn draw(
     settings: &PlanSettings,
     plan: &Plan,
 ) -> String {
-    let tip: Vec<Point2<f64>> = executed(chain, plan);
-    let base = Point2::origin();
+    let plane = &settings.path.plane;
+    let tip: Vec<Point2<f64>> = executed(chain, plan, plane);
+    let base = plane
+        .inverse_transform_point(&nalgebra::Point3::origin())
+        .xy();
     let corners = obstacles
         .iter()
         .flat_map(|obstacle| obstacle.polygon.outer().iter().copied());
@@ -90,7 +93,9 @@ pub(super) fn draw(
         escape(&chain.base),
         escape(&chain.tip),
         plan.path.length,
-        if plan.path.min_clearance.is_finite() {
+        if !plan.path.left_route.is_empty() {
+            "off its route".to_owned()
+        } else if plan.path.min_clearance.is_finite() {
             format!(
                 "{:.1} mm from the nearest obstacle (asked: {:.1} mm)",
                 1e3 * plan.path.min_clearance,
@@ -101,7 +106,7 @@ pub(super) fn draw(
         },
         plan.trajectory.duration(),
     );
-    plane(&mut svg, &view, obstacles, plan, &tip);
+    plan_view(&mut svg, &view, obstacles, plan, &tip, base);
     legend(&mut svg);
     svg.push_str("</g>\n");
     curves(&mut svg, chain, settings, plan);
@@ -109,17 +114,28 @@ pub(super) fn draw(
     svg
 }
 
-/// Where the tip really goes: the timed motion, not the path that it was made from.
-fn executed(chain: &Chain, plan: &Plan) -> Vec<Point2<f64>> {
+/// Where the tip really goes, in the planning plane: the timed motion, not the path that it was made from.
+fn executed(chain: &Chain, plan: &Plan, plane: &Pose) -> Vec<Point2<f64>> {
     plan.trajectory
         .points
         .iter()
         .filter_map(|point| forward_kinematics(chain, &point.positions).ok())
-        .map(|pose| pose.translation.vector.xy().into())
+        .map(|pose| {
+            plane
+                .inverse_transform_point(&pose.translation.vector.into())
+                .xy()
+        })
         .collect()
 }
 
-fn plane(svg: &mut String, view: &View, obstacles: &[Obstacle], plan: &Plan, tip: &[Point2<f64>]) {
+fn plan_view(
+    svg: &mut String,
+    view: &View,
+    obstacles: &[Obstacle],
+    plan: &Plan,
+    tip: &[Point2<f64>],
+    base: Point2<f64>,
+) {
     for outline in &plan.path.scene.outlines {
         let _ = writeln!(
             svg,
@@ -168,7 +184,7 @@ fn plane(svg: &mut String, view: &View, obstacles: &[Obstacle], plan: &Plan, tip
     for (point, colour, name) in [
         (tip.first(), "#009e73", "start"),
         (tip.last(), "#d55e00", "goal"),
-        (Some(&Point2::origin()), "#222", "base"),
+        (Some(&base), "#222", "base"),
     ] {
         let Some(point) = point else { continue };
         let _ = writeln!(
