@@ -6,7 +6,7 @@ use std::time::Instant;
 use nalgebra::{Point2, Vector2};
 use serde::Serialize;
 
-use super::path_batch::quantile;
+use super::stages::quantile;
 use super::CliError;
 use crate::planar::{Edit, Obstacle, PlanarWorld, Polygon};
 use crate::roadmap::DynamicRoadmap;
