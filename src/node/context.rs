@@ -20,7 +20,7 @@ use super::outputs::Outputs;
 use super::parameter_values::Values;
 use super::parameters::Parameters;
 use super::shutdown::Shutdown;
-use super::status::{Counter, Report};
+use super::status::{Counter, Counts, Report};
 use super::tf_buffer::TfBuffer;
 use crate::kinematics::Pose;
 use crate::model::Chain;
@@ -96,6 +96,8 @@ pub struct Shared {
     pub drawing: Drawing,
     /// Counts goals.
     pub goals: Counter,
+    /// Counts what goes wrong.
+    pub counts: Counts,
     /// Goals that are planned at a time. A road map cannot be given up halfway, so with more of
     /// them a burst of goals would keep the newest one waiting for all the others.
     pub goal_turns: Arc<Semaphore>,
@@ -140,6 +142,7 @@ impl Shared {
             mover: Mover::default(),
             drawing: Drawing::default(),
             goals: Counter::default(),
+            counts: Counts::default(),
             goal_turns: Arc::new(Semaphore::new(2)),
             request_turns: Arc::new(Semaphore::new(2)),
             shutdown,

@@ -108,6 +108,10 @@ fn contacts() -> Vec<&'static str> {
     vec!["blocked", "passable"]
 }
 
+fn interfaces() -> Vec<&'static str> {
+    vec!["topic", "action"]
+}
+
 fn self_crossings() -> Vec<&'static str> {
     vec!["refuse", "resolve"]
 }
@@ -126,7 +130,10 @@ pub const DECLARED: &[Declared] = &[
     fixed("mock_rate", Number(100.0, Positive), "Rate of the mock controller's joint states [Hz]"),
     fixed("mock_initial_positions", Numbers(Finite), "Where the mock controller starts [rad or m], one a joint of the arm; empty: 0 or the middle of the limits"),
     fixed("mock_publish_tf", Flag(true), "Let the mock controller publish the transforms of all links"),
+    fixed("controller_interface", Choice("topic", interfaces), "How trajectories get to the controller: by its topic, which tells nothing back, or by its action"),
     fixed("controller_topic", Text("joint_trajectory_controller/joint_trajectory"), "Topic that trajectories are sent to"),
+    fixed("controller_action", Text("joint_trajectory_controller/follow_joint_trajectory"), "Action (control_msgs/FollowJointTrajectory) that trajectories are sent to"),
+    fixed("controller_timeout", Number(1.0, Positive), "How long the controller may take to accept a trajectory that is sent by action [s]"),
     fixed("controller_joints", Texts, "Joints of the controller in its order; empty: the joints of the arm"),
     runtime("joint_state_max_age", Number(0.5, Positive), "Joint states older than this are not moved on [s]"),
     runtime("start_tolerance", Number(0.01, Positive), "Greatest distance of a trajectory's start from the current joint states [rad or m]"),

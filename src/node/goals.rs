@@ -9,12 +9,13 @@ use r2r::{geometry_msgs, std_srvs};
 use super::codes::{Code, Failure};
 use super::context::{with_notes, Shared};
 use super::convert::text;
-use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
+use super::execution::{accepted, blocking, come_to_rest, in_background, send, show};
 use super::inputs::Requests;
 use super::mover::Execution;
 use super::planning_job::{check_order, Order, Planned, Unplanned};
 use super::status::{Level, Report};
 use super::tasks::respond;
+use super::watching::watch;
 use crate::kinematics::Pose;
 
 /// A goal as it was sent.
@@ -154,9 +155,14 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
     while let Some(request) = requests.next().await {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
+            shared.counts.stops.count();
             let stopping = Arc::clone(&shared);
             let result = blocking(move || stopping.mover.stop(&stopping)).await;
-            let report = match result.and_then(|inner| inner) {
+            let result = match result.and_then(|inner| inner) {
+                Ok(sent) => accepted(&shared, &sent.0).await.map(|()| sent),
+                Err(failure) => Err(failure),
+            };
+            let report = match result {
                 Ok((execution, outside)) => {
                     let seconds = execution.ends.saturating_sub(shared.now()).as_secs_f64();
                     let mut notes = execution.notes;
@@ -171,8 +177,14 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
                     Report::ok("stop", with_notes(message, &notes))
                 }
                 Err(failure) => {
+                    // The last resort: a controller that is talked to by action can hold by itself.
+                    let held = if shared.outputs.controller.cancel_all() {
+                        "; the controller was told to hold where it is"
+                    } else {
+                        ""
+                    };
                     let message = format!(
-                        "planning was given up, but no stop was sent: {}",
+                        "planning was given up, but no stop was sent: {}{held}",
                         failure.message
                     );
                     Report::failed("stop", &Failure { message, ..failure })

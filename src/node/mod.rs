@@ -3,11 +3,15 @@
 mod codes;
 mod collisions;
 mod context;
+mod controller;
 mod convert;
 mod declared;
 mod description;
+mod diagnostics;
 mod drawing;
 mod execution;
+#[cfg(has_control_msgs)]
+mod follow_action;
 mod frames;
 mod goals;
 mod ik_request;
@@ -15,6 +19,8 @@ mod inputs;
 mod joint_states;
 mod markers;
 mod mock;
+#[cfg(has_control_msgs)]
+mod mock_action;
 mod model_source;
 mod mover;
 mod obstacle_changes;
@@ -25,6 +31,7 @@ mod parameter_values;
 mod parameters;
 mod plan_path;
 mod planning_job;
+mod progress;
 mod rest;
 mod run;
 mod shutdown;
@@ -35,6 +42,7 @@ mod tasks;
 mod test_data;
 mod tf_buffer;
 mod tracking;
+mod watching;
 mod whereabouts;
 
 pub use run::{run, NodeError};

@@ -175,10 +175,10 @@ fn controller_joints(
     model: &RobotModel,
     chain: &Chain,
 ) -> Result<Vec<String>, ParameterError> {
-    if parameters.controller_joints.is_empty() {
+    if parameters.controller.joints.is_empty() {
         return Ok(chain.joint_names());
     }
-    let given = &parameters.controller_joints;
+    let given = &parameters.controller.joints;
     let not_allowed = |allowed: String| ParameterError::NotAllowed {
         name: "controller_joints".to_owned(),
         value: format!("{given:?}"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
+use super::controller::{GoalId, Phase, Phases};
 use super::convert::{nanoseconds_of, trajectory_message};
 use super::obstacles::ObstacleSet;
 use super::shutdown::{Cancel, Shutdown};
@@ -21,7 +22,7 @@ pub const REST_SPEED: f64 = 0.01;
 const STOP_VELOCITY_SLACK: f64 = 10.0;
 
 /// A trajectory that was sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Execution {
     /// Its number; the next one replaces it.
     pub id: u64,
@@ -33,6 +34,45 @@ pub struct Execution {
     pub notes: Vec<String>,
     /// What the motion was planned around, for those who watch it.
     pub guard: Option<Guard>,
+    /// What the controller says about it.
+    pub phases: Phases,
+}
+
+/// A trajectory that was sent, for as long as it is the newest.
+#[derive(Debug, Clone)]
+struct Motion {
+    id: u64,
+    began: Duration,
+    ends: Duration,
+    /// Whether it was to stop.
+    stopping: bool,
+    trajectory: Trajectory,
+    goal: Option<GoalId>,
+    phases: Phases,
+    /// How far the controller says that the arm is off, and which joint most.
+    error: Option<(String, f64)>,
+    /// What goes on should the controller refuse this one.
+    before: Option<Box<Motion>>,
+}
+
+impl Motion {
+    /// Whether the arm is under way on it at `now`.
+    fn moves(&self, now: Duration) -> bool {
+        now < self.ends && !self.phases.now().is_last()
+    }
+}
+
+/// How far a motion is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advance {
+    /// Time since it began.
+    pub elapsed: Duration,
+    /// Time until it will have ended.
+    pub left: Duration,
+    /// Where the arm should be now: joints of the trajectory and their values.
+    pub expected: Vec<(String, f64)>,
+    /// How far the controller says that the arm is off, and which joint most.
+    pub error: Option<(String, f64)>,
 }
 
 /// What a motion was planned around.
@@ -50,18 +90,39 @@ struct State {
     planning: Option<Cancel>,
     /// How many were sent.
     sent: u64,
-    /// When the last one ends.
-    ends: Duration,
-    /// Whether the last one was to stop.
-    stopping: bool,
     /// How often the stop service was called.
     stops: u64,
     /// Tickets given out.
     tickets: u64,
     /// The newest ticket that has begun; older ones come too late.
     begun: u64,
-    /// The trajectory that was sent last, and when.
-    last: Option<(Duration, Trajectory)>,
+    /// The trajectory that was sent last.
+    last: Option<Motion>,
+}
+
+impl State {
+    /// Forgets what the controller has refused, and what was replaced by something it accepted.
+    fn settle(&mut self) {
+        while let Some(last) = &mut self.last {
+            match last.phases.now() {
+                Phase::Sent => return,
+                Phase::Refused(_) => self.last = last.before.take().map(|before| *before),
+                _ => {
+                    last.before = None;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The motion that the arm is on as far as the controller has said.
+    fn current(&self) -> Option<&Motion> {
+        let mut motion = self.last.as_ref()?;
+        while let (Some(before), Phase::Sent) = (&motion.before, motion.phases.now()) {
+            motion = before;
+        }
+        Some(motion)
+    }
 }
 
 /// What a trajectory is checked against.
@@ -77,7 +138,9 @@ pub struct Mover(Mutex<State>);
 
 impl Mover {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        state
     }
 
     /// A place in the order of what was asked for. Requests are checked before they begin, some
@@ -105,14 +168,41 @@ impl Mover {
         Ok(cancel)
     }
 
-    /// Whether `execution` is still the last that was sent.
+    /// Whether `execution` is still what the arm is on; something newer takes its place only once
+    /// the controller has accepted it.
     pub fn is_current(&self, execution: &Execution) -> bool {
-        self.state().sent == execution.id
+        let state = self.state();
+        let is = |motion: Option<&Motion>| motion.is_some_and(|motion| motion.id == execution.id);
+        is(state.current()) || is(state.last.as_ref())
     }
 
-    /// Whether the last that was sent was to stop.
+    /// Whether what the arm is on was to stop it.
     pub fn was_stopped(&self) -> bool {
-        self.state().stopping
+        self.state().current().is_some_and(|motion| motion.stopping)
+    }
+
+    /// How far `execution` is, if the arm is on it.
+    pub fn advance(&self, execution: &Execution, now: Duration) -> Option<Advance> {
+        let state = self.state();
+        let motion = state.current().filter(|motion| motion.id == execution.id)?;
+        let elapsed = now.min(motion.ends).saturating_sub(motion.began);
+        let positions = motion.trajectory.sample(elapsed.as_secs_f64())?.positions;
+        let names = motion.trajectory.joint_names.iter().cloned();
+        Some(Advance {
+            elapsed,
+            left: motion.ends.saturating_sub(now),
+            expected: names.zip(positions).collect(),
+            error: motion.error.clone(),
+        })
+    }
+
+    /// Takes note of how far the controller says that the arm is off.
+    pub fn off(&self, goal: &GoalId, joint: &str, error: f64) {
+        if let Some(motion) = &mut self.state().last {
+            if motion.goal.as_ref() == Some(goal) {
+                motion.error = Some((joint.to_owned(), error));
+            }
+        }
     }
 
     /// How often the stop service was called.
@@ -123,8 +213,9 @@ impl Mover {
     /// What is left at `now` of the trajectory that was sent last.
     pub fn rest_of_the_motion(&self, now: Duration) -> Option<Trajectory> {
         let state = self.state();
-        let (began, trajectory) = state.last.as_ref()?;
-        let gone = now.saturating_sub(*began).as_secs_f64();
+        let motion = state.current()?;
+        let trajectory = &motion.trajectory;
+        let gone = now.saturating_sub(motion.began).as_secs_f64();
         let mut rest = Trajectory {
             joint_names: trajectory.joint_names.clone(),
             points: vec![trajectory.sample(gone)?],
@@ -139,7 +230,10 @@ impl Mover {
 
     /// Whether a trajectory is under way at `now`.
     pub fn is_moving(&self, now: Duration) -> bool {
-        now < self.state().ends
+        self.state()
+            .last
+            .as_ref()
+            .is_some_and(|motion| motion.moves(now))
     }
 
     /// Checks a trajectory of the arm against its state now and sends it, unless `cancel` was
@@ -258,8 +352,9 @@ impl Mover {
         let chain = &view.robot.chain;
         let point = {
             let state = self.state();
-            let (began, trajectory) = state.last.as_ref().filter(|_| view.now < state.ends)?;
-            trajectory.sample(view.now.saturating_sub(*began).as_secs_f64())?
+            let motion = state.current().filter(|motion| motion.moves(view.now))?;
+            let gone = view.now.saturating_sub(motion.began).as_secs_f64();
+            motion.trajectory.sample(gone)?
         };
         if point.positions.len() != chain.dof() || point.velocities.len() != chain.dof() {
             return None;
@@ -310,7 +405,9 @@ impl Mover {
             policy: &policy,
             collision: None,
         };
-        let checked = check(outgoing, &context)?;
+        let checked = check(outgoing, &context).inspect_err(|_| {
+            shared.counts.gate_refusals.count();
+        })?;
         let notes = checked.clamped().iter().map(|clamp| {
             format!(
                 "joint \"{}\" was moved from {} onto its limit {}",
@@ -336,25 +433,33 @@ impl Mover {
         if cancel.is_some_and(Cancel::is_cancelled) {
             return Err(preempted());
         }
-        if !shared.outputs.trajectory.publish(&message) {
-            return Err(Failure::new(
-                Code::Failure,
-                "the trajectory could not be published",
-            ));
-        }
+        let sending = shared.outputs.controller.send(message)?;
+        shared.counts.sent.count();
         state.sent += 1;
-        let now = shared.now();
-        state.ends = now + duration;
-        state.last = Some((now, trajectory.clone()));
-        // Nothing but the stop service comes without a way to cancel it.
-        state.stopping = cancel.is_none();
-        Ok(Execution {
+        let began = shared.now();
+        let before = state.last.take().filter(|before| before.moves(began));
+        let motion = Motion {
             id: state.sent,
-            ends: state.ends,
+            began,
+            ends: began + duration,
+            // Nothing but the stop service comes without a way to cancel it.
+            stopping: cancel.is_none(),
+            trajectory: trajectory.clone(),
+            goal: sending.goal,
+            phases: sending.phases,
+            error: None,
+            before: before.map(Box::new),
+        };
+        let execution = Execution {
+            id: motion.id,
+            ends: motion.ends,
             target,
             notes,
             guard: None,
-        })
+            phases: motion.phases.clone(),
+        };
+        state.last = Some(motion);
+        Ok(execution)
     }
 }
 

@@ -85,6 +85,30 @@ pub struct TimingParameters {
     pub sample_period: f64,
 }
 
+/// How trajectories get to the controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// By topic.
+    Topic,
+    /// By action.
+    Action,
+}
+
+/// Parameters of the controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControllerSettings {
+    /// How trajectories get there.
+    pub interface: Interface,
+    /// Where they go by topic.
+    pub topic: String,
+    /// Where they go by action.
+    pub action: String,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Its joints in its order; empty: the chain's.
+    pub joints: Vec<String>,
+}
+
 /// All parameters, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
@@ -100,10 +124,8 @@ pub struct Parameters {
     pub use_soft_limits: bool,
     /// The mock controller.
     pub mock: MockParameters,
-    /// Where trajectories go.
-    pub controller_topic: String,
-    /// Empty: the chain's.
-    pub controller_joints: Vec<String>,
+    /// The controller.
+    pub controller: ControllerSettings,
     /// \[s\]
     pub joint_state_max_age: f64,
     /// \[rad or m\]
@@ -183,8 +205,17 @@ impl Parameters {
                 initial_positions: read.numbers("mock_initial_positions"),
                 publish_tf: read.flag("mock_publish_tf"),
             },
-            controller_topic: read.text("controller_topic"),
-            controller_joints: read.texts("controller_joints"),
+            controller: ControllerSettings {
+                interface: match read.text("controller_interface").as_str() {
+                    "action" => Interface::Action,
+                    _ => Interface::Topic,
+                },
+                topic: read.text("controller_topic"),
+                action: read.text("controller_action"),
+                timeout: Duration::try_from_secs_f64(read.number("controller_timeout"))
+                    .unwrap_or(Duration::MAX),
+                joints: read.texts("controller_joints"),
+            },
             joint_state_max_age: read.number("joint_state_max_age"),
             start_tolerance: read.number("start_tolerance"),
             limit_tolerance: read.number("limit_tolerance"),

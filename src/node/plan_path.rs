@@ -8,7 +8,7 @@ use r2r::arm_planner_msgs::srv::PlanPath;
 use super::codes::{Code, Failure};
 use super::context::{with_notes, Shared, View};
 use super::convert::{duration_message, path_message, text, trajectory_message};
-use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
+use super::execution::{blocking, come_to_rest, in_background, send, show};
 use super::ik_request::start_values;
 use super::inputs::Requests;
 use super::mover::Execution;
@@ -16,6 +16,7 @@ use super::obstacles::sent_from;
 use super::planning_job::{check_order, Order, Unplanned};
 use super::shutdown::Cancel;
 use super::tasks::respond;
+use super::watching::watch;
 use crate::trajectory::OutgoingTrajectory;
 
 /// Answers `~/plan_path`.

@@ -16,7 +16,7 @@ use super::model_source::{Source, SourceError};
 use super::outputs::Outputs;
 use super::parameter_server::ParameterServices;
 use super::parameter_values::{from_overrides, in_words, ParameterError};
-use super::parameters::Parameters;
+use super::parameters::{Interface, Parameters};
 use super::shutdown::Shutdown;
 use super::{description, tasks};
 
@@ -109,6 +109,13 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         tracing::warn!("parameter {name} was given but does not exist in this node; ignored");
     }
     let parameters = Parameters::new(&values);
+    if parameters.controller.interface == Interface::Action && !cfg!(has_control_msgs) {
+        return Err(NodeError::Parameter(ParameterError::NotAllowed {
+            name: "controller_interface".to_owned(),
+            value: "\"action\"".to_owned(),
+            allowed: "\"topic\": the node was built without control_msgs; install that package (ros-jazzy-control-msgs) and build the node anew".to_owned(),
+        }));
+    }
     let prefixes = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
     let source = Source::find(&parameters, &prefixes)?;
 

@@ -13,7 +13,9 @@ use super::inputs::{Inputs, Requests};
 use super::joint_states::Reported;
 use super::run::Tasks;
 use super::shutdown::Cancel;
-use super::{description, goals, markers, mock, obstacle_changes, plan_path, solve_ik, tracking};
+use super::{
+    description, diagnostics, goals, markers, mock, obstacle_changes, plan_path, solve_ik, tracking,
+};
 
 /// Starts them all.
 pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
@@ -55,8 +57,20 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
     tasks.spawn("stop", goals::stop(share(), inputs.stop));
     tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
     tasks.spawn("markers", markers::publish(share()));
+    tasks.spawn("diagnostics", diagnostics::publish(share()));
+    #[cfg(has_control_msgs)]
+    if let Some(stream) = inputs.feedback {
+        tasks.spawn("feedback", feedback(share(), stream));
+    }
     if let Some(trajectories) = inputs.mock_trajectory {
-        tasks.spawn("mock controller", mock::control(share(), trajectories));
+        let heard = trajectories.map(mock::Heard::Trajectory);
+        #[cfg(has_control_msgs)]
+        let heard = {
+            let asked = inputs.mock_action.map(|action| action.requests());
+            let asked = futures::stream::iter(asked).flatten();
+            futures::stream::select(heard, asked.map(mock::Heard::Action))
+        };
+        tasks.spawn("mock controller", mock::control(share(), heard.boxed()));
     }
     tasks.spawn(
         "solve_ik",
@@ -123,7 +137,34 @@ async fn joint_states(
                     shared.warn_now_and_then(&oddity.to_string());
                 }
             }
-            Err(rejected) => shared.warn_now_and_then(&rejected.to_string()),
+            Err(rejected) => {
+                shared.counts.bad_states.count();
+                shared.warn_now_and_then(&rejected.to_string());
+            }
+        }
+    }
+}
+
+/// Takes note of what the controller says about where the arm is.
+#[cfg(has_control_msgs)]
+async fn feedback(
+    shared: Arc<Shared>,
+    mut messages: BoxStream<
+        'static,
+        r2r::control_msgs::action::FollowJointTrajectory::FeedbackMessage,
+    >,
+) {
+    while let Some(message) = messages.next().await {
+        let feedback = &message.feedback;
+        let off = feedback.joint_names.iter().zip(&feedback.error.positions);
+        let sizes = off.map(|(name, error)| (name, error.abs()));
+        // NaN says nothing.
+        let worst = sizes
+            .filter(|(_, error)| !error.is_nan())
+            .max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((joint, error)) = worst {
+            let goal = super::follow_action::goal_id(&message.goal_id);
+            shared.mover.off(&goal, joint, error);
         }
     }
 }

@@ -12,6 +12,7 @@ use r2r::geometry_msgs::msg::PoseStamped;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
+use super::execution::accepted;
 use super::ik_request::from_parameters;
 use super::mover::{Execution, REST_SPEED};
 use super::shutdown::Cancel;
@@ -95,13 +96,18 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
         };
         let working = Arc::clone(&shared);
         let work = tokio::task::spawn_blocking(move || track(&working, &pose, from, &running));
-        let result = work.await.unwrap_or_else(|error| {
+        let mut result = work.await.unwrap_or_else(|error| {
             tracing::error!("tracking failed: {error}");
             Err(Failure::new(
                 Code::Failure,
                 "tracking failed inside; the node's log says more",
             ))
         });
+        if let Ok((_, Some(execution))) = &result {
+            if let Err(failure) = accepted(&shared, execution).await {
+                result = Err(failure);
+            }
+        }
         let now = shared.now();
         match result {
             Ok((goal, execution)) => {

@@ -27,7 +27,7 @@ def values_of(report):
 class Arm:
     """A running node and what is needed to talk to it about its arm."""
 
-    def __init__(self, process, client, urdf_text, base, tip, controller_topic=CONTROLLER_TOPIC):
+    def __init__(self, process, client, urdf_text, base, tip, controller_topic=CONTROLLER_TOPIC, by_topic=True):
         self.process = process
         self.client = client
         self.urdf_text = urdf_text
@@ -38,7 +38,9 @@ class Arm:
         absolute = controller_topic.startswith("/")
         self.controller_topic = controller_topic if absolute else f"{namespace}/{controller_topic}"
         self.states = client.listen(JointState, self.states_topic, qos_profile_sensor_data)
-        self.sent = client.listen(JointTrajectory, self.controller_topic).wait_for_publisher()
+        self.sent = client.listen(JointTrajectory, self.controller_topic)
+        if by_topic:
+            self.sent.wait_for_publisher()
 
     def chain_to(self, base, tip):
         return Chain(read_joints(self.urdf_text), base, tip)
