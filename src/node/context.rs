@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::{builtin_interfaces, geometry_msgs};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
+use super::clocks::Clocks;
 use super::codes::{Code, Failure};
+use super::collisions::Collisions;
 use super::convert;
 use super::drawing::Drawing;
 use super::frames::Frames;
@@ -98,6 +100,11 @@ pub struct Shared {
     pub goals: Counter,
     /// Counts what goes wrong.
     pub counts: Counts,
+    /// Whether stamps of the controller's side can be compared with the node's.
+    pub clocks: Clocks,
+    /// Told whenever the obstacles change.
+    pub obstacles_changed: Notify,
+    collisions: Arc<Collisions>,
     /// Goals that are planned at a time. A road map cannot be given up halfway, so with more of
     /// them a burst of goals would keep the newest one waiting for all the others.
     pub goal_turns: Arc<Semaphore>,
@@ -143,6 +150,9 @@ impl Shared {
             drawing: Drawing::default(),
             goals: Counter::default(),
             counts: Counts::default(),
+            clocks: Clocks::default(),
+            obstacles_changed: Notify::new(),
+            collisions: Arc::default(),
             goal_turns: Arc::new(Semaphore::new(2)),
             request_turns: Arc::new(Semaphore::new(2)),
             shutdown,
@@ -211,6 +221,7 @@ impl Shared {
             states: self.states.get(),
             tf: cfg!(has_tf2_msgs).then(|| self.tf.get()),
             obstacles: self.obstacles.get(),
+            collisions: Arc::clone(&self.collisions),
             now: self.now(),
             stamp: self.stamp(),
         })
@@ -230,6 +241,8 @@ pub struct View {
     pub tf: Option<Arc<TfBuffer>>,
     /// Obstacles.
     pub obstacles: Arc<ObstacleSet>,
+    /// What was prepared for checks of the whole arm.
+    pub collisions: Arc<Collisions>,
     /// The moment, on the steady clock.
     pub now: Duration,
     /// The moment, on the clock of ROS.

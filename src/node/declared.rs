@@ -162,6 +162,8 @@ pub const DECLARED: &[Declared] = &[
     runtime("trajectory.max_acceleration", Numbers(Positive), "Acceleration limits, one a joint [rad/s^2 or m/s^2]; empty: the default for all"),
     runtime("trajectory.default_max_acceleration", Number(3.0, Positive), "Acceleration limit of all joints without one [rad/s^2 or m/s^2]"),
     runtime("trajectory.sample_period", Number(0.02, Positive), "Time between two points of a trajectory [s]"),
+    runtime("collision.check_motion", Flag(true), "Hold back what would bring any link into an obstacle or another link, and stop for an obstacle that comes into the way of any link; false: look at the tip alone"),
+    runtime("execution.replan", Flag(true), "Plan anew when an obstacle comes into the way of a motion; false: stop and leave it at that"),
     runtime("tracking.max_step", Number(0.1, Positive), "Largest change of a joint that one tracking pose may ask for [rad or m]"),
 ];
 

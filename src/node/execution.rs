@@ -9,10 +9,12 @@ use super::codes::{Code, Failure};
 use super::context::{Shared, View};
 use super::convert::path_message;
 use super::mover::{preempted, Execution, Guard};
-use super::planning_job::{plan_order, Order, Planned, Unplanned};
+use super::obstacles::ObstacleSet;
+use super::planning_job::{plan_order, with_extra, Order, Planned, Unplanned};
 use super::rest::Rest;
 use super::shutdown::Cancel;
 use crate::motion::{violation, PATH_TOLERANCE};
+use crate::trajectory::Trajectory;
 
 /// How often a moving arm is looked at.
 pub const LOOK: Duration = Duration::from_millis(10);
@@ -136,16 +138,22 @@ pub async fn send(
     cancel: &Cancel,
 ) -> Result<Execution, Failure> {
     shared.outputs.controller.ready().await?;
-    still_free(&shared.view()?, planned)?;
-    let (sending, cancel) = (Arc::clone(shared), cancel.clone());
     let (trajectory, limits) = (planned.plan.trajectory.clone(), planned.limits.clone());
-    let guard = planned.known.as_ref().map(|known| Guard {
-        known: Arc::clone(known),
+    let obstacles = still_free(&shared.view()?, planned, &trajectory)?;
+    let (sending, cancel) = (Arc::clone(shared), cancel.clone());
+    let guard = Guard {
+        known: Arc::clone(&planned.known),
+        extra: planned.extra.clone(),
         clearance: planned.clearance,
-    });
-    let mut execution =
-        blocking(move || sending.mover.send(&sending, &trajectory, &limits, &cancel)).await??;
-    execution.guard = guard;
+    };
+    let mut execution = blocking(move || {
+        let obstacles = Some(obstacles);
+        sending
+            .mover
+            .send(&sending, &trajectory, &limits, obstacles, None, &cancel)
+    })
+    .await??;
+    execution.guard = Some(guard);
     accepted(shared, &execution).await?;
     Ok(execution)
 }
@@ -160,28 +168,26 @@ pub async fn accepted(shared: &Shared, execution: &Execution) -> Result<(), Fail
     })
 }
 
-/// Whether the obstacles that are known now leave the plan free.
-fn still_free(view: &View, planned: &Planned) -> Result<(), Failure> {
-    let Some(known) = &planned.known else {
-        return Ok(());
-    };
-    if Arc::ptr_eq(known, &view.obstacles) {
-        return Ok(());
+/// Whether the obstacles that are known now leave the tip's way free; the gate looks at the rest of
+/// the arm.
+fn still_free(
+    view: &View,
+    planned: &Planned,
+    trajectory: &Trajectory,
+) -> Result<Arc<ObstacleSet>, Failure> {
+    let (obstacles, _) = with_extra(view, &planned.extra)?;
+    if Arc::ptr_eq(&planned.known, &view.obstacles) {
+        return Ok(obstacles);
     }
-    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
-    match violation(
-        chain,
-        obstacles,
-        planned.clearance,
-        &planned.plan.trajectory,
-    ) {
+    let chain = &view.robot.chain;
+    match violation(chain, obstacles.list(), planned.clearance, trajectory) {
         Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
             let message = format!(
                 "obstacle \"{obstacle}\" came while the path was being planned and is in its way: send the goal again"
             );
             Err(Failure::new(Code::InvalidMotionPlan, message))
         }
-        _ => Ok(()),
+        _ => Ok(obstacles),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ROS 2 node: converts, calls the core, and converts back.
 
+mod clocks;
 mod codes;
 mod collisions;
 mod context;
@@ -23,6 +24,7 @@ mod mock;
 mod mock_action;
 mod model_source;
 mod mover;
+mod moves;
 mod obstacle_changes;
 mod obstacles;
 mod outputs;

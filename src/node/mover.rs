@@ -1,23 +1,29 @@
 //! The only way to the controller: through the gate, one motion at a time, the newest wins.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::{Shared, View};
-use super::controller::{GoalId, Phase, Phases};
+use super::controller::{GoalId, Phases};
 use super::convert::{nanoseconds_of, trajectory_message};
-use super::obstacles::ObstacleSet;
+use super::moves::{ahead_on, Advance, Ahead, Motion, State};
+use super::obstacles::{ObstacleSet, Sent};
 use super::shutdown::{Cancel, Shutdown};
 use super::whereabouts::{hold_the_others, Whereabouts};
+use crate::collision::CheckScratch;
 use crate::trajectory::{
-    check, joint_bounds, stop_trajectory, GateContext, GatePolicy, JointBounds, MeasuredJoint,
-    MotionLimits, OutgoingTrajectory, Trajectory,
+    check, joint_bounds, stop_trajectory, GateContext, GatePolicy, JointBounds, MotionLimits,
+    OutgoingTrajectory, Trajectory,
 };
 
 /// A joint slower than this is at rest \[rad/s or m/s\].
 pub const REST_SPEED: f64 = 0.01;
+/// A stop begins this much later than it is sent, so that it begins where the arm is then.
+const STOP_LEAD: Duration = Duration::from_millis(10);
 /// While coming to rest an arm may be this many times faster than it should ever have been.
 const STOP_VELOCITY_SLACK: f64 = 10.0;
 
@@ -38,91 +44,15 @@ pub struct Execution {
     pub phases: Phases,
 }
 
-/// A trajectory that was sent, for as long as it is the newest.
-#[derive(Debug, Clone)]
-struct Motion {
-    id: u64,
-    began: Duration,
-    ends: Duration,
-    /// Whether it was to stop.
-    stopping: bool,
-    trajectory: Trajectory,
-    goal: Option<GoalId>,
-    phases: Phases,
-    /// How far the controller says that the arm is off, and which joint most.
-    error: Option<(String, f64)>,
-    /// What goes on should the controller refuse this one.
-    before: Option<Box<Motion>>,
-}
-
-impl Motion {
-    /// Whether the arm is under way on it at `now`.
-    fn moves(&self, now: Duration) -> bool {
-        now < self.ends && !self.phases.now().is_last()
-    }
-}
-
-/// How far a motion is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Advance {
-    /// Time since it began.
-    pub elapsed: Duration,
-    /// Time until it will have ended.
-    pub left: Duration,
-    /// Where the arm should be now: joints of the trajectory and their values.
-    pub expected: Vec<(String, f64)>,
-    /// How far the controller says that the arm is off, and which joint most.
-    pub error: Option<(String, f64)>,
-}
-
 /// What a motion was planned around.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guard {
     /// The obstacles that were known.
     pub known: Arc<ObstacleSet>,
+    /// Changes to them for this motion alone.
+    pub extra: Vec<Sent>,
     /// The distance that was kept from them \[m\].
     pub clearance: f64,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Of the motion being planned.
-    planning: Option<Cancel>,
-    /// How many were sent.
-    sent: u64,
-    /// How often the stop service was called.
-    stops: u64,
-    /// Tickets given out.
-    tickets: u64,
-    /// The newest ticket that has begun; older ones come too late.
-    begun: u64,
-    /// The trajectory that was sent last.
-    last: Option<Motion>,
-}
-
-impl State {
-    /// Forgets what the controller has refused, and what was replaced by something it accepted.
-    fn settle(&mut self) {
-        while let Some(last) = &mut self.last {
-            match last.phases.now() {
-                Phase::Sent => return,
-                Phase::Refused(_) => self.last = last.before.take().map(|before| *before),
-                _ => {
-                    last.before = None;
-                    return;
-                }
-            }
-        }
-    }
-
-    /// The motion that the arm is on as far as the controller has said.
-    fn current(&self) -> Option<&Motion> {
-        let mut motion = self.last.as_ref()?;
-        while let (Some(before), Phase::Sent) = (&motion.before, motion.phases.now()) {
-            motion = before;
-        }
-        Some(motion)
-    }
 }
 
 /// What a trajectory is checked against.
@@ -130,6 +60,11 @@ struct Terms {
     bounds: BTreeMap<String, JointBounds>,
     whereabouts: Whereabouts,
     policy: GatePolicy,
+    /// The moment at which it begins: its stamp \[ns\], and the same on the steady clock; on arrival
+    /// if there is none.
+    begins: Option<(i64, Duration)>,
+    /// What the whole arm must not meet; unchecked if there is none.
+    obstacles: Option<Arc<ObstacleSet>>,
 }
 
 /// Who moves.
@@ -186,7 +121,7 @@ impl Mover {
         let state = self.state();
         let motion = state.current().filter(|motion| motion.id == execution.id)?;
         let elapsed = now.min(motion.ends).saturating_sub(motion.began);
-        let positions = motion.trajectory.sample(elapsed.as_secs_f64())?.positions;
+        let positions = motion.at(now)?.positions;
         let names = motion.trajectory.joint_names.iter().cloned();
         Some(Advance {
             elapsed,
@@ -212,20 +147,24 @@ impl Mover {
 
     /// What is left at `now` of the trajectory that was sent last.
     pub fn rest_of_the_motion(&self, now: Duration) -> Option<Trajectory> {
+        self.state().current()?.rest(now)
+    }
+
+    /// Where the arm will be after `lead`; `None` if it is at rest, does not follow, or if nobody
+    /// can say because the controller has another clock.
+    pub fn ahead(&self, shared: &Shared, view: &View, lead: Duration) -> Option<Ahead> {
+        self.state().ahead(shared, view, lead)
+    }
+
+    /// What the arm goes on with from the moment `from` until `until`, both on the steady clock, with
+    /// its time zero at `from`; `None` if it is no longer on that motion.
+    pub fn stretch(&self, on: u64, from: Duration, until: Duration) -> Option<Trajectory> {
         let state = self.state();
-        let motion = state.current()?;
-        let trajectory = &motion.trajectory;
-        let gone = now.saturating_sub(motion.began).as_secs_f64();
-        let mut rest = Trajectory {
-            joint_names: trajectory.joint_names.clone(),
-            points: vec![trajectory.sample(gone)?],
-        };
-        let ahead = trajectory.points.iter().filter(|point| point.time > gone);
-        rest.points.extend(ahead.cloned());
-        for point in &mut rest.points {
-            point.time -= gone;
-        }
-        Some(rest)
+        let motion = state.last.as_ref().filter(|motion| motion.id == on)?;
+        let mut stretch = motion.rest(from)?;
+        let length = until.checked_sub(from)?.as_secs_f64();
+        stretch.points.retain(|point| point.time < length);
+        Some(stretch)
     }
 
     /// Whether a trajectory is under way at `now`.
@@ -237,7 +176,8 @@ impl Mover {
     }
 
     /// Checks a trajectory of the arm against its state now and sends it, unless `cancel` was
-    /// cancelled meanwhile.
+    /// cancelled meanwhile. It begins on arrival, or as the continuation of the motion under way
+    /// at the moment `ahead`. The whole arm must keep out of `obstacles`; `None`: those known now.
     ///
     /// # Errors
     /// [`Code::GateRejected`] with the reason, [`Code::Preempted`], or there is no state.
@@ -246,6 +186,8 @@ impl Mover {
         shared: &Shared,
         trajectory: &Trajectory,
         limits: &MotionLimits,
+        obstacles: Option<Arc<ObstacleSet>>,
+        ahead: Option<&Ahead>,
         cancel: &Cancel,
     ) -> Result<Execution, Failure> {
         let view = shared.view()?;
@@ -255,18 +197,19 @@ impl Mover {
             ..GatePolicy::default()
         };
         let bounds = joint_bounds(&view.robot.chain, limits);
-        let whereabouts = Whereabouts::seen(&view)?;
-        self.pass(
-            shared,
-            &view,
-            trajectory,
-            Terms {
-                bounds,
-                whereabouts,
-                policy,
-            },
-            Some(cancel),
-        )
+        let whereabouts = match ahead {
+            Some(ahead) => Whereabouts::predicted(&view, ahead, policy.max_age),
+            None => Whereabouts::seen(&view)?,
+        };
+        let obstacles = obstacles.unwrap_or_else(|| Arc::clone(&view.obstacles));
+        let terms = Terms {
+            bounds,
+            whereabouts,
+            policy,
+            begins: ahead.map(|ahead| (ahead.stamp_ns, ahead.when)),
+            obstacles: view.parameters.check_motion.then_some(obstacles),
+        };
+        self.pass(shared, &view, trajectory, terms, Some(cancel))
     }
 
     /// Gives up what is being planned and brings the arm to rest within its limits.
@@ -298,10 +241,24 @@ impl Mover {
     ) -> Result<(Execution, Vec<String>), Failure> {
         let view = shared.view()?;
         let chain = &view.robot.chain;
-        let whereabouts = match Whereabouts::seen(&view) {
+        let mut ahead = self.ahead(shared, &view, STOP_LEAD);
+        let whereabouts = match (&ahead, Whereabouts::seen(&view)) {
+            (Some(ahead), Ok(seen)) => Whereabouts::predicted(&view, ahead, seen.max_age),
             // The stop service must not need what has just failed.
-            Err(failure) if cancel.is_none() => self.expected(&view, &failure).ok_or(failure)?,
-            seen => seen?,
+            (_, Err(failure)) if cancel.is_none() => {
+                let expected = self.expected(&view).ok_or_else(|| failure.clone())?;
+                let why = format!(
+                    "stopped from where the arm should be, for {}",
+                    failure.message
+                );
+                let predicted = Whereabouts::predicted(&view, &expected, f64::INFINITY);
+                ahead = shared.clocks.agree().then_some(expected);
+                Whereabouts {
+                    note: Some(why),
+                    ..predicted
+                }
+            }
+            (_, seen) => seen?,
         };
         let limits = view.parameters.motion_limits(chain)?;
         let stop = stop_trajectory(chain, &whereabouts.q, &whereabouts.speeds, &limits)
@@ -332,52 +289,24 @@ impl Mover {
             }
         }
         let note = whereabouts.note.clone();
-        let mut sent = self.pass(
-            shared,
-            &view,
-            &stop.trajectory,
-            Terms {
-                bounds,
-                whereabouts,
-                policy,
-            },
-            cancel,
-        )?;
+        let terms = Terms {
+            bounds,
+            whereabouts,
+            policy,
+            begins: ahead.map(|ahead| (ahead.stamp_ns, ahead.when)),
+            // Coming to rest is the best that it can do.
+            obstacles: None,
+        };
+        let mut sent = self.pass(shared, &view, &stop.trajectory, terms, cancel)?;
         sent.notes.extend(note);
         Ok((sent, stop.outside))
     }
 
-    /// Where the arm should be on the trajectory that was sent last, if it is under way.
-    fn expected(&self, view: &View, why: &Failure) -> Option<Whereabouts> {
-        let chain = &view.robot.chain;
-        let point = {
-            let state = self.state();
-            let motion = state.current().filter(|motion| motion.moves(view.now))?;
-            let gone = view.now.saturating_sub(motion.began).as_secs_f64();
-            motion.trajectory.sample(gone)?
-        };
-        if point.positions.len() != chain.dof() || point.velocities.len() != chain.dof() {
-            return None;
-        }
-        let joints = chain.dofs.iter().zip(&point.positions);
-        let measured = joints.map(|(dof, position)| {
-            let joint = MeasuredJoint {
-                position: *position,
-                velocity: None,
-                age: 0.0,
-            };
-            (dof.name.clone(), joint)
-        });
-        Some(Whereabouts {
-            measured: measured.collect(),
-            q: point.positions,
-            speeds: point.velocities,
-            max_age: f64::INFINITY,
-            note: Some(format!(
-                "stopped from where the arm should be, for {}",
-                why.message
-            )),
-        })
+    /// Where the arm should be in a moment, if it is under way.
+    fn expected(&self, view: &View) -> Option<Ahead> {
+        let state = self.state();
+        let motion = state.current().filter(|motion| motion.moves(view.now))?;
+        ahead_on(motion, view, STOP_LEAD)
     }
 
     fn pass(
@@ -393,17 +322,34 @@ impl Mover {
             mut bounds,
             whereabouts,
             policy,
+            begins,
+            obstacles,
         } = terms;
+        outgoing.stamp_ns = begins.map(|(stamp_ns, _)| stamp_ns);
         let mut measured = whereabouts.measured;
         let max_age = whereabouts.max_age;
         hold_the_others(view, max_age, &mut outgoing, &mut bounds, &mut measured)?;
+        // A robot without shapes cannot be checked; what plans with the whole arm says so.
+        let checker = obstacles.and_then(|obstacles| {
+            Checker::new(view, &view.robot.chain, &obstacles, &mut Vec::new()).ok()
+        });
+        let order = chain_order(view);
+        let scratch = RefCell::new((CheckScratch::default(), Vec::new()));
+        let free = |values: &[f64]| {
+            let (scratch, q) = &mut *scratch.borrow_mut();
+            q.clear();
+            q.extend(order.iter().filter_map(|&index| values.get(index)));
+            checker
+                .as_ref()
+                .map_or(Ok(()), |checker| checker.obstruction(q, scratch))
+        };
         let context = GateContext {
             controller_joints: &view.robot.controller_joints,
             bounds: &bounds,
             measured: &measured,
             now_ns: nanoseconds_of(&view.stamp),
             policy: &policy,
-            collision: None,
+            collision: checker.is_some().then_some(&free),
         };
         let checked = check(outgoing, &context).inspect_err(|_| {
             shared.counts.gate_refusals.count();
@@ -436,8 +382,9 @@ impl Mover {
         let sending = shared.outputs.controller.send(message)?;
         shared.counts.sent.count();
         state.sent += 1;
-        let began = shared.now();
-        let before = state.last.take().filter(|before| before.moves(began));
+        let now = shared.now();
+        let began = begins.map_or(now, |(_, when)| when);
+        let before = state.last.take().filter(|before| before.moves(now));
         let motion = Motion {
             id: state.sent,
             began,
@@ -461,6 +408,15 @@ impl Mover {
         state.last = Some(motion);
         Ok(execution)
     }
+}
+
+/// Where the arm's joints are among those of the controller.
+fn chain_order(view: &View) -> Vec<usize> {
+    let controller = &view.robot.controller_joints;
+    let joints = view.robot.chain.dofs.iter();
+    joints
+        .filter_map(|dof| controller.iter().position(|name| *name == dof.name))
+        .collect()
 }
 
 /// The failure of a motion that was replaced.

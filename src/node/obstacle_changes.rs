@@ -50,6 +50,7 @@ pub async fn apply(shared: Arc<Shared>, mut changes: UnboundedReceiver<Change>) 
                 background(&shared, move |shared| polygon(shared, &message)).await
             }
         };
+        shared.obstacles_changed.notify_waiters();
         shared.drawing.touch();
         if let Some(report) = report {
             shared.report(&report);

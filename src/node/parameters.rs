@@ -140,6 +140,10 @@ pub struct Parameters {
     pub planning: PlanningParameters,
     /// Timing.
     pub timing: TimingParameters,
+    /// Whether motions are checked with the whole arm.
+    pub check_motion: bool,
+    /// Whether an obstacle in the way makes the arm plan anew.
+    pub replan: bool,
     /// Largest change of a joint by one tracking pose \[rad or m\].
     pub tracking_max_step: f64,
 }
@@ -259,6 +263,8 @@ impl Parameters {
                 default_max_acceleration: read.number("trajectory.default_max_acceleration"),
                 sample_period: read.number("trajectory.sample_period"),
             },
+            check_motion: read.flag("collision.check_motion"),
+            replan: read.flag("execution.replan"),
             tracking_max_step: read.number("tracking.max_step"),
         }
     }

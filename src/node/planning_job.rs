@@ -1,12 +1,13 @@
 //! From what was asked for to a plan; computes, so call it where that holds nothing up.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::codes::{Code, Failure};
 use super::collisions::Checker;
 use super::context::View;
 use super::ik_request::from_parameters;
-use super::obstacles::Sent;
+use super::obstacles::{ObstacleSet, Sent};
 use crate::kinematics::Pose;
 use crate::motion::{plan, Plan, PlanError, PlanSettings};
 use crate::planning::{check_goals, PathRequest, PathSettings};
@@ -61,8 +62,10 @@ pub struct Planned {
     pub beware: bool,
     /// The distance to obstacles that was kept \[m\].
     pub clearance: f64,
-    /// The obstacles that were known, unless the order had some of its own.
-    pub known: Option<std::sync::Arc<super::obstacles::ObstacleSet>>,
+    /// The obstacles that were known.
+    pub known: Arc<ObstacleSet>,
+    /// Changes to them for this order alone.
+    pub extra: Vec<Sent>,
 }
 
 impl Planned {
@@ -128,7 +131,7 @@ pub fn plan_order(
     let started = Instant::now();
     let parameters = &view.parameters;
     let chain = &view.robot.chain;
-    let (obstacles, notes) = obstacles(view, &order.extra)?;
+    let (obstacles, notes) = with_extra(view, &order.extra)?;
     let (settings, limits) = settings_of(view, order)?;
     let give_up = || cancelled() || expired();
     let template = from_parameters(parameters, chain, chain, Pose::identity(), &give_up);
@@ -150,7 +153,7 @@ pub fn plan_order(
     let mut beware = None;
     if !obstacles.is_empty() {
         // A robot without shapes, or a world that cannot be checked, has no such note.
-        let checker = Checker::new(view, chain, obstacles.list(), &mut Vec::new());
+        let checker = Checker::new(view, chain, &obstacles, &mut Vec::new());
         beware = checker
             .ok()
             .and_then(|checker| checker.meets_on_the_way(&plan.trajectory));
@@ -163,7 +166,8 @@ pub fn plan_order(
         time: started.elapsed(),
         clearance: settings.path.clearance,
         beware: beware.is_some(),
-        known: order.extra.is_empty().then_some(obstacles),
+        known: Arc::clone(&view.obstacles),
+        extra: order.extra.clone(),
     })
 }
 
@@ -216,7 +220,7 @@ pub fn check_order(
     let started = Instant::now();
     let chain = &view.robot.chain;
     let (settings, _) = settings_of(view, order)?;
-    let (obstacles, _) = obstacles(view, &order.extra)?;
+    let (obstacles, _) = with_extra(view, &order.extra)?;
     let timeout = view.parameters.planning.timeout;
     let give_up = || cancelled() || started.elapsed() >= timeout;
     let template = from_parameters(&view.parameters, chain, chain, Pose::identity(), &give_up);
@@ -238,19 +242,21 @@ fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {
     Err(Failure::new(Code::InvalidRequest, message))
 }
 
-fn obstacles(
-    view: &View,
-    extra: &[Sent],
-) -> Result<(std::sync::Arc<super::obstacles::ObstacleSet>, Vec<String>), Failure> {
+/// The obstacles that are known with the changes that an order brings along, and what is to be
+/// said about those.
+///
+/// # Errors
+/// [`Code::InvalidObstacle`] and other faults in them.
+pub fn with_extra(view: &View, extra: &[Sent]) -> Result<(Arc<ObstacleSet>, Vec<String>), Failure> {
     if extra.is_empty() {
-        return Ok((std::sync::Arc::clone(&view.obstacles), Vec::new()));
+        return Ok((Arc::clone(&view.obstacles), Vec::new()));
     }
     let options = &view.parameters.planning.polygon;
     match view
         .obstacles
         .changed(extra, false, &view.frames(), options)
     {
-        Ok(applied) => Ok((std::sync::Arc::new(applied.set), applied.notes)),
+        Ok(applied) => Ok((Arc::new(applied.set), applied.notes)),
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
     }
 }

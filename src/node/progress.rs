@@ -6,7 +6,8 @@ use r2r::arm_planner_msgs::msg::Progress;
 
 use super::context::{Shared, View};
 use super::convert::{duration_message, header, text};
-use super::mover::{Advance, Execution};
+use super::mover::Execution;
+use super::moves::Advance;
 
 /// Time between two reports.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -86,8 +86,7 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
     let posture = posture(view, &chain, &request.preferred_posture, &mut notes)?;
     let seed = joint_values("the seed", view, &chain, &request.seed, &mut notes)?;
     let checker = if request.avoid_collisions {
-        let obstacles = view.obstacles.list();
-        let checker = Checker::new(view, &chain, obstacles, &mut notes);
+        let checker = Checker::new(view, &chain, &view.obstacles, &mut notes);
         Some(checker.map_err(|failure| failure.of("avoid_collisions"))?)
     } else {
         None

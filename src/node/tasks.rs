@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
+use super::convert::nanoseconds_of;
 use super::inputs::{Inputs, Requests};
 use super::joint_states::Reported;
 use super::run::Tasks;
@@ -126,6 +127,8 @@ async fn joint_states(
 ) {
     while let Some(message) = messages.next().await {
         let now = shared.now();
+        let stamp = nanoseconds_of(&message.header.stamp);
+        shared.clocks.note(stamp, nanoseconds_of(&shared.stamp()));
         let reported = Reported {
             names: &message.name,
             positions: &message.position,

@@ -193,7 +193,9 @@ fn track(
         Failure::new(Code::InvalidMotionPlan, message)
     })?;
     outside_obstacles(&view, &trajectory)?;
-    let execution = shared.mover.send(shared, &trajectory, &limits, cancel)?;
+    let execution = shared
+        .mover
+        .send(shared, &trajectory, &limits, None, None, cancel)?;
     Ok((goal, Some(execution)))
 }
 

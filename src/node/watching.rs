@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::Shared;
 use super::controller::Phase;
 use super::execution::{accepted, blocking, LOOK, SETTLING};
 use super::mover::Execution;
 use super::obstacles::ObstacleSet;
+use super::planning_job::with_extra;
 use super::progress::Reporter;
 use super::rest::Rest;
 use super::status::Report;
+use crate::collision::Obstacle as Met;
 use crate::motion::{violation, PATH_TOLERANCE};
 
 /// What a motion came to.
@@ -79,7 +82,10 @@ async fn until_the_end(
         .as_ref()
         .map(|guard| Arc::clone(&guard.known));
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = shared.obstacles_changed.notified() => {}
+        }
         if shared.shutdown.is_requested() {
             return None;
         }
@@ -122,7 +128,8 @@ async fn until_the_end(
     }
 }
 
-/// The obstacle, if one that came after the motion began is in the way of what is left of it.
+/// The obstacle, if one that came after the motion began is in the way of what is left of it: of the
+/// tip, or of any other link.
 fn in_the_way(
     shared: &Shared,
     execution: &Execution,
@@ -138,12 +145,31 @@ fn in_the_way(
     }
     *looked_at = Some(Arc::clone(&view.obstacles));
     let rest = shared.mover.rest_of_the_motion(view.now)?;
-    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
-    let (missing, obstacle) = violation(chain, obstacles, guard.clearance, &rest)?;
-    (missing > PATH_TOLERANCE).then(|| {
-        let message = format!("obstacle \"{obstacle}\" came into the way of the motion: stopping");
+    // What was asked for with the goal went well with the obstacles then; a fault now is theirs.
+    let (obstacles, _) = with_extra(&view, &guard.extra).ok()?;
+    let chain = &view.robot.chain;
+    let blocked = |what: String| {
+        let message = format!("{what} came into the way of the motion: stopping");
         Failure::new(Code::InvalidMotionPlan, message)
-    })
+    };
+    match violation(chain, obstacles.list(), guard.clearance, &rest) {
+        Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
+            return Some(blocked(format!("obstacle \"{obstacle}\"")));
+        }
+        _ => {}
+    }
+    if !view.parameters.check_motion {
+        return None;
+    }
+    let checker = Checker::new(&view, chain, &obstacles, &mut Vec::new()).ok()?;
+    let meeting = checker.meets(&rest)?;
+    match &meeting.with {
+        Met::Obstacle(id) => Some(blocked(format!(
+            "obstacle \"{id}\", which link \"{}\" would meet in {:.2} s,",
+            meeting.link, meeting.time
+        ))),
+        Met::Link(_) => None,
+    }
 }
 
 /// Stops the arm for a reason; the reason, and what came of the stop if that went wrong.
