@@ -28,5 +28,6 @@ pub mod motion;
 pub mod node;
 pub mod planar;
 pub mod planning;
+pub mod resource;
 pub mod roadmap;
 pub mod trajectory;

@@ -14,6 +14,20 @@ const CORE: &[&str] = &[
     "motion",
 ];
 
+/// What the outer rooms may look into: the core, and the room that finds files.
+const OUTER: &[&str] = &[
+    "planar",
+    "roadmap",
+    "model",
+    "kinematics",
+    "ik",
+    "collision",
+    "planning",
+    "trajectory",
+    "motion",
+    "resource",
+];
+
 /// Each room and the rooms it may import.
 const ROOMS: &[(&str, &[&str])] = &[
     ("planar", &[]),
@@ -38,8 +52,9 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["model", "kinematics", "collision", "planning::JointPath"],
     ),
     ("motion", CORE),
-    ("cli", CORE),
-    ("node", CORE),
+    ("resource", &["collision", "model"]),
+    ("cli", OUTER),
+    ("node", OUTER),
 ];
 
 /// Words that only the named places may contain.
@@ -49,7 +64,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("r2r::", &["node"]),
     ("tokio::", &["node"]),
     ("robust::", &["planar/predicates"]),
-    ("std::fs", &["cli", "node"]),
+    ("std::fs", &["cli", "node", "resource"]),
     ("std::net", &["node"]),
     ("std::thread", &["node"]),
     ("Instant", &["cli", "node"]),

@@ -5,6 +5,8 @@
 
 mod arm;
 mod chart;
+mod collide_batch;
+mod collision;
 mod fk;
 mod ik;
 mod ik_batch;
@@ -35,6 +37,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    CollideBatch(collide_batch::CollideBatch),
     Fk(fk::Fk),
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
@@ -86,6 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let outcome: Result<(), CliError> = match &arguments.command {
+        Command::CollideBatch(options) => collide_batch::run(options),
         Command::Fk(options) => fk::run(options),
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),

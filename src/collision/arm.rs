@@ -1,13 +1,15 @@
 //! The arm that is checked.
 
-use parry3d_f64::math::{Pose, Vector};
+use parry3d_f64::math::Vector;
 use parry3d_f64::query::gjk::VoronoiSimplex;
 
-use super::bodies::{bodies, Body, CollisionOptions, CollisionWarning, MeshSource};
+use super::bodies::{bodies, Body, CollisionOptions, CollisionWarning, MeshSource, Meshes};
+use super::frames::{Frame, Steps};
+use super::mesh::{MeshError, MeshStore};
 use super::pairs::AllowedPair;
-use super::shape::{distance, pose};
-use super::world::CollisionWorld;
-use crate::kinematics::{joint_frames, JointFrame, WrongSize};
+use super::sweep::SweepScratch;
+use super::world::{CollisionWorld, GROUND};
+use crate::kinematics::WrongSize;
 use crate::model::{Chain, RobotModel};
 
 /// Why a configuration cannot be checked.
@@ -47,12 +49,41 @@ pub struct Contact {
 /// Memory that checks use again, so that they need not allocate.
 #[derive(Default)]
 pub struct CheckScratch {
-    frames: Vec<JointFrame>,
     /// The carriers' frames in the base frame; the first one does not move.
-    carriers: Vec<Pose>,
-    /// Centres of the bodies' spheres in the base frame.
-    centres: Vec<Vector>,
-    simplex: VoronoiSimplex,
+    pub(super) frames: Vec<Frame>,
+    /// Pieces near the group of bodies at hand.
+    near: Vec<usize>,
+    pub(super) simplex: VoronoiSimplex,
+    pub(super) sweep: SweepScratch,
+}
+
+/// The bodies that hang on one carrier, and a sphere around them in its frame.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub carrier: usize,
+    pub bodies: Vec<usize>,
+    pub centre: Vector,
+    pub reach: f64,
+}
+
+/// Pairs of bodies of the same two carriers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PairGroup {
+    /// Into the groups: the inner one, the outer one.
+    pub groups: [usize; 2],
+    /// Into the pairs.
+    pub pairs: std::ops::Range<usize>,
+}
+
+/// What meets what, by numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// A body and a piece of the world.
+    Piece { body: usize, piece: usize },
+    /// A body and the ground.
+    Ground { body: usize },
+    /// A pair of bodies.
+    Pair { pair: usize },
 }
 
 /// The shapes of a robot on a chain. Links that do not move with the chain are checked against
@@ -60,13 +91,17 @@ pub struct CheckScratch {
 #[derive(Debug, Clone)]
 pub struct CollisionModel {
     pub(super) chain: Chain,
+    pub(super) steps: Steps,
     pub(super) names: Vec<String>,
     pub(super) bodies: Vec<Body>,
-    /// Pairs of bodies to compare.
+    /// Those that move come last first: the outer links sweep the most.
+    pub(super) groups: Vec<Group>,
+    /// Pairs of bodies to compare, the one on the inner carrier first.
     pub(super) pairs: Vec<(usize, usize)>,
+    pub(super) pair_groups: Vec<PairGroup>,
     pub(super) allowed: Vec<AllowedPair>,
-    clearance: f64,
-    self_clearance: f64,
+    pub(super) clearance: f64,
+    pub(super) self_clearance: f64,
     warnings: Vec<CollisionWarning>,
 }
 
@@ -79,6 +114,35 @@ impl CollisionModel {
         meshes: MeshSource,
         options: &CollisionOptions,
     ) -> Self {
+        let absent = || MeshError::Unavailable("no mesh was handed in".into());
+        Self::build(
+            model,
+            chain,
+            &|name| meshes(name).ok_or_else(absent),
+            options,
+        )
+    }
+
+    /// As [`CollisionModel::new`], with meshes that were read before; warnings say why one is missing.
+    pub fn with_meshes(
+        model: &RobotModel,
+        chain: &Chain,
+        meshes: &MeshStore,
+        options: &CollisionOptions,
+    ) -> Self {
+        let source = |name: &str| match meshes.meshes.get(name) {
+            Some(mesh) => mesh.clone(),
+            None => Err(MeshError::Unavailable("it was not looked for".into())),
+        };
+        Self::build(model, chain, &source, options)
+    }
+
+    fn build(
+        model: &RobotModel,
+        chain: &Chain,
+        meshes: Meshes,
+        options: &CollisionOptions,
+    ) -> Self {
         let mut warnings = Vec::new();
         let links = options.allowed.iter().flat_map(|(a, b)| [a, b]);
         for name in links.filter(|name| model.link_index(name).is_none()) {
@@ -88,14 +152,18 @@ impl CollisionModel {
         for name in joints.filter(|name| model.joint_index(name).is_none()) {
             warnings.push(CollisionWarning::UnknownName { name: name.clone() });
         }
-        let bodies = bodies(model, chain, meshes, options, &mut warnings);
+        let steps = Steps::new(chain);
+        let bodies = bodies(model, chain, &steps, meshes, options, &mut warnings);
         // NaN counts as none.
         let positive = |value: f64| value.max(0.0);
         let mut arm = Self {
             chain: chain.clone(),
+            steps,
             names: model.links.iter().map(|link| link.name.clone()).collect(),
+            groups: groups(&bodies, chain.joints.len()),
             bodies,
             pairs: Vec::new(),
+            pair_groups: Vec::new(),
             allowed: Vec::new(),
             clearance: positive(options.clearance),
             self_clearance: positive(options.self_clearance),
@@ -120,80 +188,63 @@ impl CollisionModel {
         self.bodies.iter().any(|body| body.carrier > 0)
     }
 
+    /// Names of the pairs of links that are compared with each other.
+    pub fn active_pairs(&self) -> Vec<(&str, &str)> {
+        let mut found: Vec<(&str, &str)> = Vec::new();
+        for &(i, j) in &self.pairs {
+            let pair = (self.link_of(i), self.link_of(j));
+            if !found.contains(&pair) {
+                found.push(pair);
+            }
+        }
+        found
+    }
+
+    fn link_of(&self, body: usize) -> &str {
+        let link = self.bodies.get(body).map_or(usize::MAX, |body| body.link);
+        self.names.get(link).map_or("", String::as_str)
+    }
+
     /// Computes all frames for `q`.
     pub(super) fn place(&self, q: &[f64], scratch: &mut CheckScratch) -> Result<(), CheckError> {
+        if q.len() != self.chain.dof() {
+            return Err(CheckError::Size(WrongSize {
+                expected: self.chain.dof(),
+                got: q.len(),
+            }));
+        }
         if let Some((joint, &value)) = q.iter().enumerate().find(|(_, value)| !value.is_finite()) {
             return Err(CheckError::NotFinite { joint, value });
         }
-        joint_frames(&self.chain, q, &mut scratch.frames)?;
-        scratch.carriers.clear();
-        scratch.carriers.push(Pose::identity());
-        let frames = scratch.frames.iter().map(|frame| pose(&frame.pose));
-        scratch.carriers.extend(frames);
-        scratch.centres.clear();
-        for body in &self.bodies {
-            let centre = scratch
-                .carriers
-                .get(body.carrier)
-                .map_or(Vector::ZERO, |carrier| carrier.transform_point(body.centre));
-            scratch.centres.push(centre);
-        }
+        self.steps.place(q, &mut scratch.frames);
         Ok(())
     }
 
-    /// Distance of two bodies where it is at most `most`.
-    pub(super) fn between(
-        &self,
-        i: usize,
-        j: usize,
-        most: f64,
-        scratch: &mut CheckScratch,
-    ) -> Option<f64> {
-        let (first, second) = (self.bodies.get(i)?, self.bodies.get(j)?);
-        let towards = *scratch.centres.get(j)? - *scratch.centres.get(i)?;
-        let far = first.reach + second.reach + most;
-        if towards.length_squared() > far * far {
-            return None;
+    pub(super) fn contact(&self, meeting: Meeting, world: &CollisionWorld) -> Contact {
+        match meeting {
+            Meeting::Piece { body, piece } => {
+                let obstacle = world.pieces.get(piece).map_or(usize::MAX, |p| p.obstacle);
+                Contact {
+                    link: self.link_of(body).to_owned(),
+                    with: Obstacle::Obstacle(
+                        world.ids().get(obstacle).cloned().unwrap_or_default(),
+                    ),
+                }
+            }
+            Meeting::Ground { body } => Contact {
+                link: self.link_of(body).to_owned(),
+                with: Obstacle::Obstacle(GROUND.to_owned()),
+            },
+            Meeting::Pair { pair } => {
+                let (i, j) = self.pairs.get(pair).copied().unwrap_or_default();
+                // In the order of the description.
+                let (i, j) = (i.min(j), i.max(j));
+                Contact {
+                    link: self.link_of(i).to_owned(),
+                    with: Obstacle::Link(self.link_of(j).to_owned()),
+                }
+            }
         }
-        let one = *scratch.carriers.get(first.carrier)? * first.local;
-        let two = *scratch.carriers.get(second.carrier)? * second.local;
-        let radii = first.radius + second.radius;
-        let gap = distance(
-            &first.core,
-            &second.core,
-            &one.inv_mul(&two),
-            one.inverse_transform_vector(towards),
-            most + radii,
-            &mut scratch.simplex,
-        )?;
-        Some((gap - radii).max(0.0)).filter(|gap| *gap <= most)
-    }
-
-    /// Distance of a body and a piece of the world where it is at most `most`.
-    fn to_piece(
-        &self,
-        index: usize,
-        piece: &super::world::Piece,
-        most: f64,
-        scratch: &mut CheckScratch,
-    ) -> Option<f64> {
-        let body = self.bodies.get(index)?;
-        let centre = *scratch.centres.get(index)?;
-        let nearest = centre.max(piece.low).min(piece.high);
-        let far = body.reach + most;
-        if (centre - nearest).length_squared() > far * far {
-            return None;
-        }
-        let pose = *scratch.carriers.get(body.carrier)? * body.local;
-        let gap = distance(
-            &piece.core,
-            &body.core,
-            &pose,
-            centre - 0.5 * (piece.low + piece.high),
-            most + body.radius,
-            &mut scratch.simplex,
-        )?;
-        Some((gap - body.radius).max(0.0)).filter(|gap| *gap <= most)
     }
 
     /// The first contact found at `q` (one value a degree of freedom), `None` if the arm is free:
@@ -217,71 +268,89 @@ impl CollisionModel {
         scratch: &mut CheckScratch,
     ) -> Result<Option<Contact>, CheckError> {
         self.place(q, scratch)?;
-        let name = |link: usize| self.names.get(link).cloned().unwrap_or_default();
-        for (index, body) in self.bodies.iter().enumerate() {
-            if body.carrier == 0 {
-                continue;
-            }
-            for piece in &world.pieces {
-                if self
-                    .to_piece(index, piece, self.clearance, scratch)
-                    .is_some()
-                {
-                    let id = world.ids().get(piece.obstacle).cloned().unwrap_or_default();
-                    return Ok(Some(Contact {
-                        link: name(body.link),
-                        with: Obstacle::Obstacle(id),
-                    }));
-                }
-            }
-        }
-        for &(i, j) in &self.pairs {
-            if self.between(i, j, self.self_clearance, scratch).is_some() {
-                let of = |k: usize| self.bodies.get(k).map_or(usize::MAX, |body| body.link);
-                return Ok(Some(Contact {
-                    link: name(of(i)),
-                    with: Obstacle::Link(name(of(j))),
-                }));
-            }
-        }
-        Ok(None)
+        let meeting = self.first_meeting(world, scratch);
+        Ok(meeting.map(|meeting| self.contact(meeting, world)))
     }
 
-    /// Whether anything is closer than its clearance and a margin \[m\]: of a body to obstacles, or
-    /// (number of the inner carrier, outer body) of two bodies to each other.
-    pub(super) fn nearer_than(
+    /// Whether the arm meets nothing at `q`: as [`CollisionModel::check_with`] without the names.
+    ///
+    /// # Errors
+    /// [`CheckError`].
+    pub fn is_free(
         &self,
         q: &[f64],
         world: &CollisionWorld,
         scratch: &mut CheckScratch,
-        to_world: impl Fn(usize) -> f64,
-        to_body: impl Fn(usize, usize) -> f64,
     ) -> Result<bool, CheckError> {
         self.place(q, scratch)?;
-        for (index, body) in self.bodies.iter().enumerate() {
-            let most = self.clearance + to_world(index);
-            let near = body.carrier > 0
-                && world
-                    .pieces
-                    .iter()
-                    .any(|piece| self.to_piece(index, piece, most, scratch).is_some());
-            if near {
-                return Ok(true);
+        Ok(self.first_meeting(world, scratch).is_none())
+    }
+
+    /// The first contact of the arm as it is placed.
+    pub(super) fn first_meeting(
+        &self,
+        world: &CollisionWorld,
+        scratch: &mut CheckScratch,
+    ) -> Option<Meeting> {
+        let mut near = std::mem::take(&mut scratch.near);
+        let mut met = None;
+        for group in &self.groups {
+            met = self.group_meeting(group, world, &mut near, scratch);
+            if met.is_some() {
+                break;
             }
         }
-        for &(i, j) in &self.pairs {
-            let carrier = |k: usize| self.bodies.get(k).map_or(0, |body| body.carrier);
-            let (inner, outer) = if carrier(i) < carrier(j) {
-                (carrier(i), j)
-            } else {
-                (carrier(j), i)
-            };
-            let most = self.self_clearance + to_body(inner, outer);
-            if self.between(i, j, most, scratch).is_some() {
-                return Ok(true);
+        scratch.near = near;
+        met.or_else(|| {
+            self.pair_groups.iter().find_map(|group| {
+                if !self.groups_within(group, self.self_clearance, scratch) {
+                    return None;
+                }
+                group
+                    .pairs
+                    .clone()
+                    .find(|&pair| self.pair_within(pair, self.self_clearance, scratch))
+                    .map(|pair| Meeting::Pair { pair })
+            })
+        })
+    }
+
+    /// The first contact of the bodies of one carrier with the world.
+    fn group_meeting(
+        &self,
+        group: &Group,
+        world: &CollisionWorld,
+        near: &mut Vec<usize>,
+        scratch: &mut CheckScratch,
+    ) -> Option<Meeting> {
+        if group.carrier == 0 {
+            return None;
+        }
+        let frame = scratch.frames.get(group.carrier)?;
+        let centre = frame.point(group.centre);
+        let reach = group.reach + self.clearance;
+        if let Some(ground) = world.ground.filter(|ground| centre.z - reach <= *ground) {
+            let low = |&&body: &&usize| self.ground_within(body, ground, self.clearance, scratch);
+            if let Some(&body) = group.bodies.iter().find(low) {
+                return Some(Meeting::Ground { body });
             }
         }
-        Ok(false)
+        near.clear();
+        world.blocks.touched(centre, reach, |piece| {
+            near.push(piece);
+            false
+        });
+        if near.is_empty() {
+            return None;
+        }
+        for &body in &group.bodies {
+            for &piece in near.iter() {
+                if self.piece_within(body, piece, world, self.clearance, scratch) {
+                    return Some(Meeting::Piece { body, piece });
+                }
+            }
+        }
+        None
     }
 
     /// The smallest distance \[m\] of any moving link to an obstacle or of any two links (pairs that
@@ -303,6 +372,9 @@ impl CollisionModel {
                     least = least.min(gap);
                 }
             }
+            if let (Some(ground), Some(low)) = (world.ground, self.lowest(index, &scratch)) {
+                least = least.min((low - ground).max(0.0));
+            }
         }
         for &(i, j) in &self.pairs {
             if let Some(gap) = self.between(i, j, least, &mut scratch) {
@@ -311,4 +383,40 @@ impl CollisionModel {
         }
         Ok(if least < 1e6 { least } else { f64::INFINITY })
     }
+}
+
+/// The bodies of each carrier together, the outermost first.
+fn groups(bodies: &[Body], joints: usize) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for carrier in (0..=joints).rev() {
+        let members: Vec<usize> = (0..bodies.len())
+            .filter(|&k| bodies.get(k).is_some_and(|body| body.carrier == carrier))
+            .collect();
+        let spheres = || members.iter().filter_map(|&k| bodies.get(k));
+        if members.is_empty() {
+            continue;
+        }
+        let (mut low, mut high) = (
+            Vector::splat(f64::INFINITY),
+            Vector::splat(f64::NEG_INFINITY),
+        );
+        for body in spheres() {
+            low = low.min(body.centre - Vector::splat(body.reach));
+            high = high.max(body.centre + Vector::splat(body.reach));
+        }
+        let centre = match members.as_slice() {
+            [only] => bodies.get(*only).map_or(Vector::ZERO, |body| body.centre),
+            _ => 0.5 * low + 0.5 * high,
+        };
+        let reach = spheres()
+            .map(|body| (body.centre - centre).length() + body.reach)
+            .fold(0.0, f64::max);
+        groups.push(Group {
+            carrier,
+            bodies: members,
+            centre,
+            reach,
+        });
+    }
+    groups
 }

@@ -3,15 +3,21 @@
 use std::collections::BTreeMap;
 
 use nalgebra::{Isometry3, Point3};
-use parry3d_f64::math::{Pose, Vector};
+use parry3d_f64::math::Vector;
 use parry3d_f64::transformation::try_convex_hull;
 
+use super::frames::Steps;
+use super::hull::Hull;
+use super::mesh::{MeshError, MeshParts};
 use super::shape::{pose, Core};
 use crate::model::{Chain, Geometry, JointKind, Link, LinkShape, RobotModel};
 
 /// Gives, for a mesh's file name as written in the URDF, the points of its convex parts (in file
 /// units, not yet scaled); `None` if the mesh cannot be had. The core opens no files.
 pub type MeshSource<'a> = &'a dyn Fn(&str) -> Option<Vec<Vec<[f64; 3]>>>;
+
+/// As [`MeshSource`], with a reason.
+pub(super) type Meshes<'a> = &'a dyn Fn(&str) -> Result<MeshParts, MeshError>;
 
 /// What to check, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +54,7 @@ impl Default for CollisionOptions {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CollisionWarning {
     /// A mesh that could not be had; a capsule along the link stands in for it.
-    #[error("the mesh '{filename}' of link '{link}' could not be read: a capsule of radius {radius} m along the link stands in for it")]
+    #[error("the mesh '{filename}' of link '{link}' cannot be used ({reason}): a capsule of radius {radius} m along the link stands in for it")]
     MeshMissing {
         /// The link.
         link: String,
@@ -56,6 +62,8 @@ pub enum CollisionWarning {
         filename: String,
         /// The capsule's radius \[m\].
         radius: f64,
+        /// Why, and where it was looked for.
+        reason: String,
     },
     /// A link without collision geometry, whose visual geometry is used.
     #[error("link '{link}' has no collision geometry: its visual geometry is used")]
@@ -95,15 +103,22 @@ pub(super) struct Body {
     pub link: usize,
     /// How many of the chain's moving joints lie before it; 0 does not move.
     pub carrier: usize,
-    /// The core's frame in the carrier's frame; identity for points, which are stored in it.
-    pub local: Pose,
+    /// In the carrier's frame.
     pub core: Core,
     /// Thickness around the core \[m\].
     pub radius: f64,
-    /// Sphere around the whole body: centre in the carrier's frame, radius \[m\].
+    /// Centre of a sphere around the body, in the carrier's frame.
     pub centre: Vector,
+    /// Radius of that sphere \[m\].
     pub reach: f64,
+    /// The line of a capsule around the body, in the carrier's frame.
+    pub ends: [Vector; 2],
+    /// Radius of that capsule \[m\].
+    pub thickness: f64,
 }
+
+/// Added to what contains a body \[m\]: rounding must not leave a corner outside.
+const ROUNDING: f64 = 1e-9;
 
 /// Where each link hangs: the carrier and the constant transform from its frame.
 fn carriers(
@@ -207,7 +222,8 @@ fn constant(
 pub(super) fn bodies(
     model: &RobotModel,
     chain: &Chain,
-    meshes: MeshSource,
+    steps: &Steps,
+    meshes: Meshes,
     options: &CollisionOptions,
     warnings: &mut Vec<CollisionWarning>,
 ) -> Vec<Body> {
@@ -224,42 +240,58 @@ pub(super) fn bodies(
         };
         for shape in shapes {
             for (core, frame, radius) in cores(model, link, shape, meshes, options, warnings) {
-                bodies.push(body(index, carrier, &pose(&(offset * frame)), core, radius));
+                let frame = steps.turned(carrier, &(offset * frame));
+                bodies.push(body(index, carrier, &frame, core, radius));
             }
         }
     }
     bodies
 }
 
-fn body(link: usize, carrier: usize, frame: &Pose, core: Core, radius: f64) -> Body {
-    let (local, core) = match core {
-        Core::Points(points) => {
+fn body(link: usize, carrier: usize, frame: &Isometry3<f64>, core: Solid, radius: f64) -> Body {
+    let frame = pose(frame);
+    let core = match core {
+        Solid::Points(points) => {
             let moved = points.iter().map(|&p| frame.transform_point(p)).collect();
-            (Pose::identity(), Core::Points(moved))
+            Core::Hull(Hull::new(moved))
         }
-        other => (*frame, other),
+        Solid::Cylinder { radius, half } => Core::Cylinder {
+            frame,
+            radius,
+            half,
+        },
     };
-    let (centre, _) = core.aabb();
-    let reach = core.reach(centre) + radius;
+    let (low, high) = core.aabb();
+    let centre = 0.5 * low + 0.5 * high;
+    let (ends, thickness) = core.capsule();
     Body {
         link,
         carrier,
-        centre: local.transform_point(centre),
-        local,
+        centre,
+        reach: core.reach(centre) + radius + ROUNDING,
         core,
         radius,
-        reach,
+        ends,
+        thickness: thickness + radius + ROUNDING,
     }
 }
 
-type Placed = (Core, Isometry3<f64>, f64);
+/// A core before it is placed.
+enum Solid {
+    /// The hull of points.
+    Points(Vec<Vector>),
+    /// Along z, centred.
+    Cylinder { radius: f64, half: f64 },
+}
+
+type Placed = (Solid, Isometry3<f64>, f64);
 
 /// The convex cores of a shape, each with its frame in the link and its radius.
 fn cores(
     model: &RobotModel,
     link: &Link,
     shape: &LinkShape,
-    meshes: MeshSource,
+    meshes: Meshes,
     options: &CollisionOptions,
     warnings: &mut Vec<CollisionWarning>,
 ) -> Vec<Placed> {
@@ -275,46 +307,52 @@ fn cores(
                     Vector::new(side(0, h.x), side(1, h.y), side(2, h.z))
                 })
                 .collect();
-            vec![(Core::Points(corners), frame, 0.0)]
+            vec![(Solid::Points(corners), frame, 0.0)]
         }),
         Geometry::Cylinder { radius, length } => usable(&[*radius, *length]).then(|| {
-            let core = Core::Cylinder {
+            let core = Solid::Cylinder {
                 radius: *radius,
                 half: 0.5 * length,
             };
             vec![(core, frame, 0.0)]
         }),
         Geometry::Sphere { radius } => {
-            usable(&[*radius]).then(|| vec![(Core::Points(vec![Vector::ZERO]), frame, *radius)])
+            usable(&[*radius]).then(|| vec![(Solid::Points(vec![Vector::ZERO]), frame, *radius)])
         }
         Geometry::Capsule { radius, length } => usable(&[*radius, *length]).then(|| {
             let end = Vector::new(0.0, 0.0, 0.5 * length);
-            vec![(Core::Points(vec![-end, end]), frame, *radius)]
+            vec![(Solid::Points(vec![-end, end]), frame, *radius)]
         }),
         Geometry::Mesh { filename, scale } => {
-            let hulls = meshes(filename)
-                .map(|parts| {
-                    let scaled =
-                        |p: &[f64; 3]| Vector::new(p[0] * scale.x, p[1] * scale.y, p[2] * scale.z);
-                    let parts = parts.iter().map(|part| part.iter().map(scaled).collect());
-                    parts.collect::<Vec<Vec<Vector>>>()
-                })
-                .filter(|parts| {
-                    let points: Vec<&Vector> = parts.iter().flatten().collect();
-                    !points.is_empty() && points.iter().all(|p| p.is_finite())
-                });
-            let Some(hulls) = hulls else {
-                warnings.push(CollisionWarning::MeshMissing {
-                    link: link.name.clone(),
-                    filename: filename.clone(),
-                    radius,
-                });
-                return vec![stand_in(model, link, radius)];
+            let hulls = meshes(filename).and_then(|parts| {
+                let scaled =
+                    |p: &[f64; 3]| Vector::new(p[0] * scale.x, p[1] * scale.y, p[2] * scale.z);
+                let parts: Vec<Vec<Vector>> = parts
+                    .iter()
+                    .map(|part| part.iter().map(scaled).collect())
+                    .collect();
+                if parts.iter().all(Vec::is_empty) {
+                    return Err(MeshError::Empty);
+                }
+                let finite = parts.iter().flatten().all(|p| p.is_finite());
+                finite.then_some(parts).ok_or(MeshError::NotFinite)
+            });
+            let hulls = match hulls {
+                Ok(hulls) => hulls,
+                Err(reason) => {
+                    warnings.push(CollisionWarning::MeshMissing {
+                        link: link.name.clone(),
+                        filename: filename.clone(),
+                        radius,
+                        reason: reason.to_string(),
+                    });
+                    return vec![stand_in(model, link, radius)];
+                }
             };
             return hulls
                 .into_iter()
                 .filter(|points| !points.is_empty())
-                .map(|points| (Core::Points(hull(points)), frame, 0.0))
+                .map(|points| (Solid::Points(hull(points)), frame, 0.0))
                 .collect();
         }
     };
@@ -329,22 +367,28 @@ fn cores(
 
 /// The corners of the hull; all points where it cannot be built (flat meshes), which is the same
 /// set, only slower.
-fn hull(points: Vec<Vector>) -> Vec<Vector> {
+fn hull(mut points: Vec<Vector>) -> Vec<Vector> {
+    // A mesh names each corner once a face.
+    points.sort_by(|a, b| {
+        let by = |k: fn(&Vector) -> f64| k(a).total_cmp(&k(b));
+        by(|p| p.x).then(by(|p| p.y)).then(by(|p| p.z))
+    });
+    points.dedup();
     match try_convex_hull(&points) {
         Ok((corners, _)) if corners.len() >= 4 => {
             // Trust, but verify: a corner that went missing would be a hole.
-            let core = Core::Points(corners);
-            let covers = DIRECTIONS.iter().all(|&[x, y, z]| {
-                use parry3d_f64::shape::SupportMap;
-                let direction = Vector::new(x, y, z);
-                let far = points
-                    .iter()
-                    .fold(f64::NEG_INFINITY, |most, p| most.max(p.dot(direction)));
-                core.local_support_point(direction).dot(direction) >= far - 1e-9
+            let far = |among: &[Vector], direction: Vector| {
+                let along = among.iter().map(|p| p.dot(direction));
+                along.fold(f64::NEG_INFINITY, f64::max)
+            };
+            let covers = DIRECTIONS.iter().all(|&direction| {
+                let direction = Vector::from_array(direction);
+                far(&corners, direction) >= far(&points, direction) - 1e-9
             });
-            match core {
-                Core::Points(corners) if covers => corners,
-                _ => points,
+            if covers {
+                corners
+            } else {
+                points
             }
         }
         _ => points,
@@ -380,5 +424,5 @@ fn stand_in(model: &RobotModel, link: &Link, radius: f64) -> Placed {
         let origin = joint.origin * Point3::origin();
         points.push(Vector::new(origin.x, origin.y, origin.z));
     }
-    (Core::Points(points), Isometry3::identity(), radius)
+    (Solid::Points(points), Isometry3::identity(), radius)
 }

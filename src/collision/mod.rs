@@ -5,8 +5,14 @@
 //! of the GJK algorithm \[Gilbert1988\] in `parry3d`.
 
 mod arm;
+mod blocks;
 mod bodies;
 mod decompose;
+mod frames;
+mod hull;
+mod mesh;
+mod narrow;
+mod near;
 mod pairs;
 mod shape;
 mod sweep;
@@ -14,6 +20,7 @@ mod world;
 
 pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
 pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
+pub use mesh::{mesh_points, MeshError, MeshParts, MeshStore};
 pub use pairs::AllowedPair;
-pub use sweep::MotionContact;
-pub use world::{CollisionWorld, Prism, WorldError};
+pub use sweep::{MotionContact, PathContact};
+pub use world::{CollisionWorld, Prism, WorldError, GROUND};

@@ -1,6 +1,6 @@
 //! Which pairs of links are looked at for self-collision.
 
-use super::arm::{CheckScratch, CollisionModel};
+use super::arm::{CheckScratch, CollisionModel, PairGroup};
 use super::bodies::CollisionOptions;
 use crate::model::RobotModel;
 
@@ -79,11 +79,24 @@ impl CollisionModel {
 
     fn set_pairs(&mut self, links: &[(usize, usize)]) {
         self.pairs.clear();
-        for (i, first) in self.bodies.iter().enumerate() {
-            for (j, second) in self.bodies.iter().enumerate().skip(i + 1) {
-                let pair = (first.link, second.link);
-                if first.carrier != second.carrier && links.contains(&pair) {
-                    self.pairs.push((i, j));
+        self.pair_groups.clear();
+        for (g, outer) in self.groups.iter().enumerate() {
+            for (h, inner) in self.groups.iter().enumerate().skip(g + 1) {
+                let start = self.pairs.len();
+                for &i in &inner.bodies {
+                    for &j in &outer.bodies {
+                        let of = |k: usize| self.bodies.get(k).map(|body| body.link);
+                        let pair = (of(i.min(j)), of(i.max(j)));
+                        if links.iter().any(|&(a, b)| pair == (Some(a), Some(b))) {
+                            self.pairs.push((i, j));
+                        }
+                    }
+                }
+                if self.pairs.len() > start {
+                    self.pair_groups.push(PairGroup {
+                        groups: [h, g],
+                        pairs: start..self.pairs.len(),
+                    });
                 }
             }
         }
@@ -120,11 +133,11 @@ impl CollisionModel {
                 return Vec::new();
             }
             links.retain(|&(a, b)| {
-                self.pairs.iter().any(|&(i, j)| {
+                self.pairs.iter().enumerate().any(|(pair, &(i, j))| {
                     let of = |k: usize| self.bodies.get(k).map(|body| body.link);
-                    of(i) == Some(a)
-                        && of(j) == Some(b)
-                        && self.between(i, j, 0.0, &mut scratch).is_some()
+                    of(i.min(j)) == Some(a)
+                        && of(i.max(j)) == Some(b)
+                        && self.pair_within(pair, 0.0, &mut scratch)
                 })
             });
         }

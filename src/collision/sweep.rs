@@ -1,10 +1,10 @@
-//! The arm between two configurations.
+//! The arm between configurations.
 //!
-//! A bound of how far any point of a body can move along the way makes one check in the middle
-//! answer for a whole interval: if nothing is closer than the clearance and half the travel, the
-//! interval is free; else it is halved \[Schwarzer2005\].
+//! A bound of how far any point of a body can move along the way makes one look in the middle
+//! answer for a whole interval: what is farther apart than the clearance and half the travel stays
+//! apart; with what is not, the interval is halved \[Schwarzer2005\].
 
-use super::arm::{CheckError, CheckScratch, CollisionModel, Contact};
+use super::arm::{CheckError, CheckScratch, CollisionModel, Contact, Meeting};
 use super::world::CollisionWorld;
 use crate::model::Motion;
 
@@ -17,53 +17,90 @@ pub struct MotionContact {
     pub contact: Contact,
 }
 
-/// How far each body can move along a motion: what each joint adds.
-struct Travel {
-    /// For each body, for each of the chain's moving joints \[m\].
-    by_joint: Vec<Vec<f64>>,
+/// A contact on the way along a list of configurations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathContact {
+    /// The configuration where the segment begins on which it was found, from zero.
+    pub index: usize,
+    /// Where on the way to the next configuration, from 0 to 1.
+    pub fraction: f64,
+    /// What meets what there.
+    pub contact: Contact,
 }
 
-impl Travel {
-    fn new(model: &CollisionModel, from: &[f64], to: &[f64]) -> Self {
-        let joints = &model.chain.joints;
-        let by_joint = model
-            .bodies
-            .iter()
-            .map(|body| {
-                let mut parts = vec![0.0; joints.len()];
-                // Farthest that a point of the body can be from the joint at hand.
-                let mut far = body.centre.length() + body.reach;
-                for (part, joint) in parts.iter_mut().zip(joints).take(body.carrier).rev() {
-                    let (first, last) = (joint.value(from), joint.value(to));
-                    match joint.motion {
-                        Motion::Rotation => *part = (last - first).abs() * far,
-                        Motion::Translation => {
-                            *part = (last - first).abs();
-                            far += first.abs().max(last.abs());
-                        }
-                    }
-                    far += joint.before.translation.vector.norm();
-                }
-                parts
-            })
-            .collect();
-        Self { by_joint }
-    }
-
-    /// Of a body in space \[m\].
-    fn of(&self, body: usize) -> f64 {
-        self.between(0, body)
-    }
-
-    /// Of a body in the frame that `carrier` joints move \[m\].
-    fn between(&self, carrier: usize, body: usize) -> f64 {
-        self.by_joint
-            .get(body)
-            .map_or(0.0, |parts| parts.iter().skip(carrier).sum())
-    }
+/// Memory of the search.
+#[derive(Default)]
+pub(super) struct SweepScratch {
+    /// For each body, for each joint, how far this and the joints after it can move it \[m\].
+    travel: Vec<f64>,
+    q: Vec<f64>,
+    /// What may still meet, interval by interval.
+    open: Vec<Meeting>,
+    intervals: Vec<Interval>,
 }
+
+/// A part of the way still to look at.
+struct Interval {
+    start: f64,
+    length: f64,
+    /// What may meet on it, in `open`.
+    first: usize,
+    last: usize,
+}
+
+/// Intervals shorter than this are not halved again: fractions have no more digits.
+const SHORTEST: f64 = 1e-9;
 
 impl CollisionModel {
+    /// Fills the table of how far each body can move on the straight way in joint space.
+    fn measure(&self, from: &[f64], to: &[f64], travel: &mut Vec<f64>) {
+        let joints = &self.chain.joints;
+        let width = joints.len() + 1;
+        travel.clear();
+        travel.resize(self.bodies.len() * width, 0.0);
+        for (body, row) in self.bodies.iter().zip(travel.chunks_exact_mut(width)) {
+            // Farthest that a point of the body can be from the joint at hand.
+            let mut far = body.centre.length() + body.reach;
+            // The carrier turns about its z.
+            let mut lever = body.centre.x.hypot(body.centre.y) + body.reach;
+            let mut sum = 0.0;
+            for (place, joint) in joints.iter().enumerate().take(body.carrier).rev() {
+                let (first, last) = (joint.value(from), joint.value(to));
+                match joint.motion {
+                    Motion::Rotation => sum += (last - first).abs() * lever,
+                    Motion::Translation => {
+                        sum += (last - first).abs();
+                        far += first.abs().max(last.abs());
+                    }
+                }
+                far += joint.before.translation.vector.norm();
+                lever = far;
+                if let Some(cell) = row.get_mut(place) {
+                    *cell = sum;
+                }
+            }
+        }
+    }
+
+    /// How far a body can move in the frame that `carrier` joints move \[m\].
+    fn travel(&self, carrier: usize, body: usize, scratch: &CheckScratch) -> f64 {
+        let width = self.chain.joints.len() + 1;
+        let cell = scratch.sweep.travel.get(body * width + carrier);
+        cell.copied().unwrap_or(0.0)
+    }
+
+    /// How far the two of a meeting can move towards each other \[m\].
+    fn approach(&self, meeting: Meeting, scratch: &CheckScratch) -> f64 {
+        match meeting {
+            Meeting::Piece { body, .. } | Meeting::Ground { body } => self.travel(0, body, scratch),
+            Meeting::Pair { pair } => {
+                let (i, j) = self.pairs.get(pair).copied().unwrap_or_default();
+                let inner = self.bodies.get(i).map_or(0, |body| body.carrier);
+                self.travel(inner, j, scratch)
+            }
+        }
+    }
+
     /// The first contact found on the straight way in joint space from `from` to `to`, both ends
     /// included; `None` if no two shapes come closer than the clearances less `tolerance` \[m\]
     /// (must be positive) anywhere on it.
@@ -78,46 +115,265 @@ impl CollisionModel {
         tolerance: f64,
         scratch: &mut CheckScratch,
     ) -> Result<Option<MotionContact>, CheckError> {
-        for (fraction, q) in [(0.0, from), (1.0, to)] {
-            if let Some(contact) = self.check_with(q, world, scratch)? {
-                return Ok(Some(MotionContact { fraction, contact }));
+        let found = match self.meeting_at(from, world, scratch)? {
+            Some(meeting) => Some((0.0, meeting)),
+            None => self.meeting_after(from, to, world, tolerance, scratch)?,
+        };
+        Ok(found.map(|(fraction, meeting)| MotionContact {
+            fraction,
+            contact: self.contact(meeting, world),
+        }))
+    }
+
+    /// Whether [`CollisionModel::check_motion`] finds nothing.
+    ///
+    /// # Errors
+    /// [`CheckError`].
+    pub fn is_motion_free(
+        &self,
+        from: &[f64],
+        to: &[f64],
+        world: &CollisionWorld,
+        tolerance: f64,
+        scratch: &mut CheckScratch,
+    ) -> Result<bool, CheckError> {
+        Ok(self.meeting_at(from, world, scratch)?.is_none()
+            && self
+                .meeting_after(from, to, world, tolerance, scratch)?
+                .is_none())
+    }
+
+    /// The first segment of a list of configurations (joined by straight ways in joint space) on which
+    /// something meets, as [`CollisionModel::check_motion`] finds it: what is left of a trajectory
+    /// when obstacles change.
+    ///
+    /// # Errors
+    /// [`CheckError`].
+    pub fn check_path<Q: AsRef<[f64]>>(
+        &self,
+        configurations: &[Q],
+        world: &CollisionWorld,
+        tolerance: f64,
+        scratch: &mut CheckScratch,
+    ) -> Result<Option<PathContact>, CheckError> {
+        let Some(start) = configurations.first() else {
+            return Ok(None);
+        };
+        let mut found = self
+            .meeting_at(start.as_ref(), world, scratch)?
+            .map(|meeting| (0, 0.0, meeting));
+        for (index, pair) in configurations.windows(2).enumerate() {
+            let [from, to] = pair else { continue };
+            if found.is_some() {
+                break;
             }
+            found = self
+                .meeting_after(from.as_ref(), to.as_ref(), world, tolerance, scratch)?
+                .map(|(fraction, meeting)| (index, fraction, meeting));
         }
-        let travel = Travel::new(self, from, to);
-        let longest = (0..self.bodies.len())
-            .map(|body| travel.of(body))
-            .fold(0.0_f64, f64::max);
-        let mut q = from.to_vec();
-        // Halves still to look at: start and length as a power of one half.
-        let mut open = vec![(0.0, 1.0)];
-        while let Some((start, length)) = open.pop() {
-            let middle: f64 = start + 0.5 * length;
-            for (value, (a, b)) in q.iter_mut().zip(from.iter().zip(to)) {
-                *value = a + (b - a) * middle;
-            }
+        Ok(found.map(|(index, fraction, meeting)| PathContact {
+            index,
+            fraction,
+            contact: self.contact(meeting, world),
+        }))
+    }
+
+    fn meeting_at(
+        &self,
+        q: &[f64],
+        world: &CollisionWorld,
+        scratch: &mut CheckScratch,
+    ) -> Result<Option<Meeting>, CheckError> {
+        self.place(q, scratch)?;
+        Ok(self.first_meeting(world, scratch))
+    }
+
+    /// A meeting on the way that is not at its start.
+    fn meeting_after(
+        &self,
+        from: &[f64],
+        to: &[f64],
+        world: &CollisionWorld,
+        tolerance: f64,
+        scratch: &mut CheckScratch,
+    ) -> Result<Option<(f64, Meeting)>, CheckError> {
+        if let Some(meeting) = self.meeting_at(to, world, scratch)? {
+            return Ok(Some((1.0, meeting)));
+        }
+        let mut travel = std::mem::take(&mut scratch.sweep.travel);
+        self.measure(from, to, &mut travel);
+        scratch.sweep.travel = travel;
+        let mut q = std::mem::take(&mut scratch.sweep.q);
+        let mut open = std::mem::take(&mut scratch.sweep.open);
+        let mut intervals = std::mem::take(&mut scratch.sweep.intervals);
+        let found = self.search(
+            (from, to),
+            world,
+            tolerance,
+            scratch,
+            (&mut q, &mut open, &mut intervals),
+        );
+        (scratch.sweep.q, scratch.sweep.open, scratch.sweep.intervals) = (q, open, intervals);
+        found
+    }
+
+    /// Breadth first: what is in the way is found soonest by looking far and wide.
+    fn search(
+        &self,
+        (from, to): (&[f64], &[f64]),
+        world: &CollisionWorld,
+        tolerance: f64,
+        scratch: &mut CheckScratch,
+        (q, open, intervals): (&mut Vec<f64>, &mut Vec<Meeting>, &mut Vec<Interval>),
+    ) -> Result<Option<(f64, Meeting)>, CheckError> {
+        open.clear();
+        intervals.clear();
+        intervals.push(Interval {
+            start: 0.0,
+            length: 1.0,
+            first: 0,
+            last: 0,
+        });
+        let mut next = 0;
+        while let Some(&Interval {
+            start,
+            length,
+            first,
+            last,
+        }) = intervals.get(next)
+        {
             let half = 0.5 * length;
-            let near = self.nearer_than(
-                &q,
-                world,
-                scratch,
-                |body| travel.of(body) * half,
-                |carrier, body| travel.between(carrier, body) * half,
-            )?;
-            if !near {
-                continue;
+            let middle = start + half;
+            q.clear();
+            q.extend(from.iter().zip(to).map(|(a, b)| a + (b - a) * middle));
+            self.place(q, scratch)?;
+            let begin = open.len();
+            if next == 0 {
+                self.all_near(half, world, scratch, open);
             }
-            if let Some(contact) = self.check_with(&q, world, scratch)? {
-                return Ok(Some(MotionContact {
-                    fraction: middle,
-                    contact,
-                }));
+            next += 1;
+            // On the first interval, what was just found; else what the one before left open.
+            let (first, last) = if next == 1 {
+                (begin, open.len())
+            } else {
+                (first, last)
+            };
+            let begin = open.len();
+            let mut longest = 0.0_f64;
+            for at in first..last {
+                let Some(&meeting) = open.get(at) else { break };
+                let travel = self.approach(meeting, scratch) * half;
+                if !self.meets_within(meeting, travel, true, world, scratch) {
+                    continue;
+                }
+                if self.meets_within(meeting, 0.0, false, world, scratch) {
+                    return Ok(Some((middle, meeting)));
+                }
+                open.push(meeting);
+                longest = longest.max(travel);
             }
             // Never NaN; an interval that is not halved ends the search in any case.
-            if longest * half > tolerance && length > 1e-9 {
-                open.push((middle, half));
-                open.push((start, half));
+            if longest > tolerance && length > SHORTEST {
+                let last = open.len();
+                for start in [start, middle] {
+                    intervals.push(Interval {
+                        start,
+                        length: half,
+                        first: begin,
+                        last,
+                    });
+                }
             }
         }
         Ok(None)
+    }
+
+    /// Whether the two of a meeting come closer than the clearance and `more` \[m\]. A `rough` answer
+    /// may be yes where they do not.
+    fn meets_within(
+        &self,
+        meeting: Meeting,
+        more: f64,
+        rough: bool,
+        world: &CollisionWorld,
+        scratch: &mut CheckScratch,
+    ) -> bool {
+        // Where the way is long against the body, a closer look gains nothing.
+        let rough = |body: usize| {
+            rough
+                && self
+                    .bodies
+                    .get(body)
+                    .is_some_and(|body| more > body.thickness)
+        };
+        match meeting {
+            Meeting::Ground { body } => world.ground.is_some_and(|ground| {
+                self.ground_within(body, ground, self.clearance + more, scratch)
+            }),
+            Meeting::Piece { body, piece } => {
+                let most = self.clearance + more;
+                if rough(body) {
+                    self.piece_maybe_within(body, piece, world, most, scratch)
+                } else {
+                    self.piece_within(body, piece, world, most, scratch)
+                }
+            }
+            Meeting::Pair { pair } => {
+                let most = self.self_clearance + more;
+                let outer = self.pairs.get(pair).map_or(0, |pair| pair.1);
+                if rough(outer) {
+                    self.pair_maybe_within(pair, most, scratch)
+                } else {
+                    self.pair_within(pair, most, scratch)
+                }
+            }
+        }
+    }
+
+    /// Everything that spheres do not keep apart on a way of which the arm is in the middle.
+    fn all_near(
+        &self,
+        half: f64,
+        world: &CollisionWorld,
+        scratch: &CheckScratch,
+        open: &mut Vec<Meeting>,
+    ) {
+        for group in &self.groups {
+            let Some(frame) = scratch.frames.get(group.carrier) else {
+                continue;
+            };
+            if group.carrier == 0 {
+                continue;
+            }
+            let travels = group.bodies.iter().map(|&b| self.travel(0, b, scratch));
+            let travel = travels.fold(0.0, f64::max) * half;
+            let centre = frame.point(group.centre);
+            let reach = group.reach + self.clearance + travel;
+            if world
+                .ground
+                .is_some_and(|ground| centre.z - reach <= ground)
+            {
+                open.extend(group.bodies.iter().map(|&body| Meeting::Ground { body }));
+            }
+            world.blocks.touched(centre, reach, |piece| {
+                open.extend(
+                    group
+                        .bodies
+                        .iter()
+                        .map(|&body| Meeting::Piece { body, piece }),
+                );
+                false
+            });
+        }
+        for group in &self.pair_groups {
+            let travels = group
+                .pairs
+                .clone()
+                .map(|pair| self.approach(Meeting::Pair { pair }, scratch));
+            let travel = travels.fold(0.0, f64::max) * half;
+            if self.groups_within(group, self.self_clearance + travel, scratch) {
+                open.extend(group.pairs.clone().map(|pair| Meeting::Pair { pair }));
+            }
+        }
     }
 }

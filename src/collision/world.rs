@@ -1,9 +1,10 @@
 //! Obstacles, prepared for checking.
 
 use parry3d_f64::math::Vector;
+use parry3d_f64::shape::SupportMap;
 
+use super::blocks::Blocks;
 use super::decompose::{convex_pieces, Fault};
-use super::shape::Core;
 
 /// Heights are cut off here \[m\]: beyond any arm, and small enough to keep digits.
 const FAR: f64 = 1e3;
@@ -56,14 +57,101 @@ pub enum WorldError {
     },
 }
 
+/// Name of the ground in contacts.
+pub const GROUND: &str = "ground";
+
 /// A convex piece of an obstacle.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     /// Index of its obstacle.
     pub obstacle: usize,
-    pub core: Core,
+    /// Corners x, y \[m\], counter-clockwise.
+    corners: Vec<[f64; 2]>,
+    /// Upright faces: outward unit normal x, y, and the distance from the origin along it \[m\].
+    faces: Vec<[f64; 3]>,
     pub low: Vector,
     pub high: Vector,
+}
+
+impl Piece {
+    fn new(obstacle: usize, corners: Vec<[f64; 2]>, min_z: f64, max_z: f64) -> Self {
+        let fold = |axis: usize, with: fn(f64, f64) -> f64, start: f64| {
+            corners.iter().map(|corner| corner[axis]).fold(start, with)
+        };
+        let low = Vector::new(
+            fold(0, f64::min, f64::INFINITY),
+            fold(1, f64::min, f64::INFINITY),
+            min_z,
+        );
+        let high = Vector::new(
+            fold(0, f64::max, f64::NEG_INFINITY),
+            fold(1, f64::max, f64::NEG_INFINITY),
+            max_z,
+        );
+        let next = corners.iter().cycle().skip(1);
+        let faces = corners.iter().zip(next).filter_map(|(a, b)| {
+            let (x, y) = (b[1] - a[1], a[0] - b[0]);
+            let length = x.hypot(y);
+            if length <= 0.0 {
+                return None;
+            }
+            let (x, y) = (x / length, y / length);
+            // The farthest corner, not the edge: then no rounding cuts a corner off.
+            let far = corners.iter().map(|c| x * c[0] + y * c[1]);
+            Some([x, y, far.fold(f64::NEG_INFINITY, f64::max)])
+        });
+        Self {
+            obstacle,
+            faces: faces.collect(),
+            corners,
+            low,
+            high,
+        }
+    }
+
+    /// The farthest point along `direction`.
+    #[inline]
+    pub fn support(&self, direction: Vector) -> Vector {
+        let mut best = [0.0; 2];
+        let mut most = f64::NEG_INFINITY;
+        for &corner in &self.corners {
+            let along = corner[0] * direction.x + corner[1] * direction.y;
+            if along > most {
+                most = along;
+                best = corner;
+            }
+        }
+        let z = if direction.z > 0.0 {
+            self.high.z
+        } else {
+            self.low.z
+        };
+        Vector::new(best[0], best[1], z)
+    }
+
+    /// The face (outward normal) whose plane is farthest before a segment, and by how much \[m\]:
+    /// the segment is at least that far away.
+    #[inline]
+    pub fn best_face(&self, [a, b]: [Vector; 2]) -> (Vector, f64) {
+        let mut best = (Vector::Z, a.z.min(b.z) - self.high.z);
+        let below = self.low.z - a.z.max(b.z);
+        if below > best.1 {
+            best = (-Vector::Z, below);
+        }
+        for &[x, y, far] in &self.faces {
+            let before = (x * a.x + y * a.y).min(x * b.x + y * b.y) - far;
+            if before > best.1 {
+                best = (Vector::new(x, y, 0.0), before);
+            }
+        }
+        best
+    }
+}
+
+impl SupportMap for Piece {
+    fn local_support_point(&self, direction: Vector) -> Vector {
+        self.support(direction)
+    }
 }
 
 /// Obstacles cut into convex pieces, in the chain's base frame.
@@ -71,6 +159,8 @@ pub(super) struct Piece {
 pub struct CollisionWorld {
     ids: Vec<String>,
     pub(super) pieces: Vec<Piece>,
+    pub(super) blocks: Blocks,
+    pub(super) ground: Option<f64>,
 }
 
 impl CollisionWorld {
@@ -102,21 +192,27 @@ impl CollisionWorld {
                 continue;
             }
             for corners in pieces {
-                let core = Core::Prism {
-                    corners,
-                    min_z,
-                    max_z,
-                };
-                let (centre, half) = core.aabb();
-                world.pieces.push(Piece {
-                    obstacle,
-                    core,
-                    low: centre - half,
-                    high: centre + half,
-                });
+                world
+                    .pieces
+                    .push(Piece::new(obstacle, corners, min_z, max_z));
             }
         }
+        let boxes: Vec<(Vector, Vector)> = world.pieces.iter().map(|p| (p.low, p.high)).collect();
+        world.blocks = Blocks::new(&boxes);
         Ok(world)
+    }
+
+    /// The same with solid ground up to a height \[m\] in the base frame, which moving links keep
+    /// the clearance from; contacts call it [`GROUND`]. NaN is no ground.
+    #[must_use]
+    pub fn with_ground(mut self, height: f64) -> Self {
+        self.ground = Some(height).filter(|height| !height.is_nan());
+        self
+    }
+
+    /// Height of the ground \[m\], if there is one.
+    pub fn ground(&self) -> Option<f64> {
+        self.ground
     }
 
     /// The obstacles' names, in the order given.
@@ -124,8 +220,8 @@ impl CollisionWorld {
         &self.ids
     }
 
-    /// Whether there is no obstacle.
+    /// Whether there is neither an obstacle nor ground.
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.ids.is_empty() && self.ground.is_none()
     }
 }

@@ -12,6 +12,7 @@ mod numbers;
 mod oracle;
 mod read;
 mod robot;
+mod srdf;
 mod tree;
 mod xml;
 
@@ -20,4 +21,5 @@ pub use error::{ChainError, ModelError, ModelWarning};
 pub use hint::did_you_mean;
 pub use oracle::{forward_kinematics_by_k, OracleError};
 pub use robot::{Geometry, Joint, JointKind, JointLimits, Link, LinkShape, Mimic, RobotModel};
+pub use srdf::{Srdf, SrdfError, SrdfWarning};
 pub use tree::{TreeChain, TreeJoint, TreeTip};
