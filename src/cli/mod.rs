@@ -21,6 +21,7 @@ mod plan_scene;
 mod scene;
 pub mod svg;
 mod table;
+mod topp_batch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ enum Command {
     Path(path::Path),
     PathBatch(path_batch::PathBatch),
     Inflate(inflate::Inflate),
+    ToppBatch(topp_batch::ToppBatch),
 }
 
 /// Why a command did not do what was asked.
@@ -99,6 +101,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Path(command) => command.run(),
         Command::PathBatch(command) => command.run(),
         Command::Inflate(command) => command.run(),
+        Command::ToppBatch(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

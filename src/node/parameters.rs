@@ -330,6 +330,7 @@ impl Parameters {
                 acceleration_by_joint: accelerations
                     .zip(self.timing.max_acceleration.iter().copied())
                     .collect(),
+                ..LimitDefaults::default()
             },
         )
     }

@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::model::Chain;
 
-/// Largest speeds and accelerations, one value a degree of freedom, all positive and finite.
+/// Largest speeds and accelerations, one value a degree of freedom, all positive and finite; and
+/// largest jerks where they are limited.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MotionLimits {
     velocity: Vec<f64>,
     acceleration: Vec<f64>,
+    /// Positive; infinite for joints whose jerk is not limited.
+    jerk: Option<Vec<f64>>,
 }
 
 /// Limits for joints whose description has none, and overrides by joint name.
 ///
-/// URDF knows no acceleration limits, and many files have no velocity limits.
+/// URDF knows no acceleration and jerk limits, and many files have no velocity limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitDefaults {
     /// Speed of joints without one \[rad/s or m/s\].
@@ -24,16 +27,22 @@ pub struct LimitDefaults {
     pub velocity_by_joint: BTreeMap<String, f64>,
     /// Accelerations by joint name.
     pub acceleration_by_joint: BTreeMap<String, f64>,
+    /// Jerk of all joints that are not in `jerk_by_joint` \[rad/s³ or m/s³\]; not limited if none.
+    pub jerk: Option<f64>,
+    /// Jerks by joint name.
+    pub jerk_by_joint: BTreeMap<String, f64>,
 }
 
 impl Default for LimitDefaults {
-    /// 1 rad/s and 2 rad/s², gentle for any arm.
+    /// 1 rad/s and 2 rad/s², gentle for any arm; no jerk limit.
     fn default() -> Self {
         Self {
             velocity: 1.0,
             acceleration: 2.0,
             velocity_by_joint: BTreeMap::new(),
             acceleration_by_joint: BTreeMap::new(),
+            jerk: None,
+            jerk_by_joint: BTreeMap::new(),
         }
     }
 }
@@ -46,7 +55,7 @@ pub enum LimitsError {
     Invalid {
         /// Name of the joint (its number where no names are known).
         joint: String,
-        /// `velocity` or `acceleration`.
+        /// `velocity`, `acceleration` or `jerk`.
         quantity: &'static str,
         /// What was given \[SI units\].
         value: f64,
@@ -54,7 +63,7 @@ pub enum LimitsError {
     /// A scaling factor outside (0, 1].
     #[error("the {quantity} scaling factor is {value}: it must be greater than 0 and at most 1")]
     Scaling {
-        /// `velocity` or `acceleration`.
+        /// `velocity`, `acceleration` or `jerk`.
         quantity: &'static str,
         /// What was given.
         value: f64,
@@ -67,12 +76,20 @@ pub enum LimitsError {
         /// Number of acceleration limits.
         acceleration: usize,
     },
+    /// Jerk limits for another number of joints.
+    #[error("{jerk} jerk limits were given for {joints} joints: give one for every joint")]
+    JerkLength {
+        /// Number of jerk limits.
+        jerk: usize,
+        /// Number of joints.
+        joints: usize,
+    },
     /// An override for a joint that the chain has not.
     #[error("a {quantity} limit is given for joint '{joint}', but the chain's joints are: {}", known.join(", "))]
     UnknownJoint {
         /// The name that was not found.
         joint: String,
-        /// `velocity` or `acceleration`.
+        /// `velocity`, `acceleration` or `jerk`.
         quantity: &'static str,
         /// The chain's joints.
         known: Vec<String>,
@@ -110,11 +127,39 @@ impl MotionLimits {
         Ok(Self {
             velocity,
             acceleration,
+            jerk: None,
         })
     }
 
-    /// The limits of a chain: speeds from its description or the defaults, accelerations from
-    /// the defaults.
+    /// The same limits, and largest jerks \[rad/s³ or m/s³\]: positive, infinite for joints whose
+    /// jerk is not limited.
+    ///
+    /// # Errors
+    /// [`LimitsError::JerkLength`] and [`LimitsError::Invalid`].
+    pub fn with_jerk(mut self, jerk: Vec<f64>) -> Result<Self, LimitsError> {
+        if jerk.len() != self.dof() {
+            return Err(LimitsError::JerkLength {
+                jerk: jerk.len(),
+                joints: self.dof(),
+            });
+        }
+        for (joint, &value) in jerk.iter().enumerate() {
+            if value != f64::INFINITY {
+                positive(&joint.to_string(), "jerk", value)?;
+            }
+        }
+        self.jerk = jerk.iter().any(|j| j.is_finite()).then_some(jerk);
+        Ok(self)
+    }
+
+    /// The same limits for velocity and acceleration, any jerk.
+    pub fn without_jerk(mut self) -> Self {
+        self.jerk = None;
+        self
+    }
+
+    /// The limits of a chain: speeds from its description or the defaults, accelerations and jerks
+    /// from the defaults.
     ///
     /// # Errors
     /// [`LimitsError::Invalid`] and [`LimitsError::UnknownJoint`].
@@ -122,6 +167,7 @@ impl MotionLimits {
         for (quantity, overrides) in [
             ("velocity", &defaults.velocity_by_joint),
             ("acceleration", &defaults.acceleration_by_joint),
+            ("jerk", &defaults.jerk_by_joint),
         ] {
             if let Some(joint) = overrides
                 .keys()
@@ -137,7 +183,9 @@ impl MotionLimits {
         let mut limits = Self {
             velocity: Vec::with_capacity(chain.dof()),
             acceleration: Vec::with_capacity(chain.dof()),
+            jerk: None,
         };
+        let mut jerks = Vec::with_capacity(chain.dof());
         for dof in &chain.dofs {
             let described = dof.velocity;
             let given = defaults.velocity_by_joint.get(&dof.name).copied();
@@ -159,11 +207,17 @@ impl MotionLimits {
             limits
                 .acceleration
                 .push(positive(&dof.name, "acceleration", rate)?);
+            let jerk = defaults.jerk_by_joint.get(&dof.name).copied();
+            jerks.push(match jerk.or(defaults.jerk) {
+                Some(jerk) => positive(&dof.name, "jerk", jerk)?,
+                None => f64::INFINITY,
+            });
         }
-        Ok(limits)
+        limits.with_jerk(jerks)
     }
 
-    /// The same limits times the factors of a request, each in (0, 1].
+    /// The same limits times the factors of a request, each in (0, 1]; that of the acceleration
+    /// counts for jerks too.
     ///
     /// # Errors
     /// [`LimitsError::Scaling`].
@@ -175,10 +229,14 @@ impl MotionLimits {
         }
         let times = |values: &[f64], factor: f64| values.iter().map(|v| v * factor).collect();
         // Again through `new`: a tiny factor may underflow to zero.
-        Self::new(
+        let scaled = Self::new(
             times(&self.velocity, velocity),
             times(&self.acceleration, acceleration),
-        )
+        )?;
+        match &self.jerk {
+            Some(jerk) => scaled.with_jerk(times(jerk, acceleration)),
+            None => Ok(scaled),
+        }
     }
 
     /// Largest speeds \[rad/s or m/s\], one a degree of freedom.
@@ -189,6 +247,12 @@ impl MotionLimits {
     /// Largest accelerations \[rad/s² or m/s²\], one a degree of freedom.
     pub fn acceleration(&self) -> &[f64] {
         &self.acceleration
+    }
+
+    /// Largest jerks \[rad/s³ or m/s³\], one a degree of freedom, infinite for joints whose jerk is not
+    /// limited; `None` if none is.
+    pub fn jerk(&self) -> Option<&[f64]> {
+        self.jerk.as_deref()
     }
 
     /// The number of degrees of freedom.
@@ -255,6 +319,25 @@ mod tests {
             .unwrap()
             .scaled(5e-324, 1.0)
             .is_err());
+    }
+
+    #[test]
+    fn jerks_are_optional_and_checked() {
+        let limits = MotionLimits::new(vec![1.0; 2], vec![2.0; 2]).unwrap();
+        assert_eq!(limits.jerk(), None);
+        let endless = limits.clone().with_jerk(vec![f64::INFINITY; 2]).unwrap();
+        assert_eq!(endless.jerk(), None);
+        let some = limits.clone().with_jerk(vec![8.0, f64::INFINITY]).unwrap();
+        let half = some.scaled(1.0, 0.5).unwrap();
+        assert_eq!(half.jerk(), Some(&[4.0, f64::INFINITY][..]));
+        for bad in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            assert!(limits.clone().with_jerk(vec![1.0, bad]).is_err(), "{bad}");
+        }
+        assert!(limits.with_jerk(vec![1.0]).is_err());
+        let mut defaults = LimitDefaults::default();
+        defaults.jerk_by_joint.insert("elb".into(), 30.0);
+        let limits = MotionLimits::from_chain(&chain(), &defaults).unwrap();
+        assert_eq!(limits.jerk(), Some(&[f64::INFINITY, 30.0][..]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From a path of the joints to motion that a controller may execute: limits, smooth paths,
 //! time-optimal timing, sampling, stops, and the gate that every outgoing trajectory passes.
 
+mod blend;
 mod controller_rules;
 mod gate;
 mod gate_error;
@@ -15,6 +16,10 @@ mod sampled;
 mod spline;
 mod stop;
 
+pub use blend::{
+    blend, stop_configuration, stop_then_go, Blend, BlendError, BLEND_START_TOLERANCE,
+    BLEND_STOP_SHARE,
+};
 pub use controller_rules::{
     controller_verdict, Commanded, ControllerParameters, Follower, Rejection,
 };
@@ -26,7 +31,9 @@ pub use gate_error::{Field, GateError, Obstruction};
 pub use limits::{LimitDefaults, LimitsError, MotionLimits};
 pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
 pub use polynomial::{JointState, Segment};
-pub use retime::{retime, RetimeError, TimedPath, TimingKnot, SAMPLING_SLACK};
+pub use retime::{
+    retime, RetimeError, TimedPath, TimingKnot, TimingOptions, SAMPLING_SLACK, START_ANGLE_COSINE,
+};
 pub use sampled::{Interpolation, Trajectory, TrajectoryPoint};
 pub use spline::{EndCondition, Spline, SplineError};
 pub use stop::{stop_trajectory, Stop, StopError};

@@ -41,6 +41,17 @@ pub(super) struct Profile {
     pub velocity_share: Vec<f64>,
     /// Shares of the acceleration limits, likewise.
     pub acceleration_share: Vec<f64>,
+    /// ṡ² at the start where the arm does not start from rest.
+    start_x: Option<f64>,
+}
+
+/// Where on a spline a profile begins, and how fast.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Start {
+    /// Path parameter.
+    pub s: f64,
+    /// Its rate \[1/s\].
+    pub rate: f64,
 }
 
 /// q' (Bernstein coefficients) and q'' (ends) of a joint on an interval.
@@ -50,9 +61,10 @@ struct Derivatives {
 }
 
 impl Profile {
-    /// The fastest profile along `spline`, on a grid that is refined where that pays.
-    pub fn fastest(spline: &Spline, limits: &MotionLimits) -> Self {
-        let mut profile = Self::grid(spline);
+    /// The fastest profile along `spline`, on a grid that is refined where that pays; from rest, or
+    /// from a state of motion on the spline (see [`Profile::fits_start`]).
+    pub fn fastest_from(spline: &Spline, limits: &MotionLimits, start: Option<Start>) -> Self {
+        let mut profile = Self::grid(spline, start);
         profile.solve(spline, limits);
         for _ in 0..ROUNDS {
             if !profile.refine(spline, limits) {
@@ -63,11 +75,31 @@ impl Profile {
         profile
     }
 
-    fn grid(spline: &Spline) -> Self {
+    /// Whether the end can be reached from the start's rate within the limits; else the share of that
+    /// rate from which it can.
+    pub fn fits_start(&self) -> Result<(), f64> {
+        match (self.start_x, self.x.first()) {
+            (Some(wanted), Some(&got)) if wanted > got * (1.0 + 1e-9) => {
+                Err((got / wanted).sqrt())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a rate at the start is given.
+    pub fn starts_moving(&self) -> bool {
+        self.start_x.is_some_and(|x| x > 0.0)
+    }
+
+    fn grid(spline: &Spline, start: Option<Start>) -> Self {
+        let begin = start.map_or(f64::NEG_INFINITY, |start| start.s);
         let widest = spline.length() / FIRST_GRID as f64;
         let (mut s, mut piece) = (Vec::new(), Vec::new());
         for (index, pair) in spline.knots().windows(2).enumerate() {
-            let [from, to] = [pair[0], pair[1]];
+            let [from, to] = [pair[0].max(begin), pair[1]];
+            if from >= to {
+                continue;
+            }
             // Two at least, so that a single piece can speed up and slow down.
             let parts = ((to - from) / widest).ceil().max(2.0);
             for part in 0..parts as usize {
@@ -87,7 +119,48 @@ impl Profile {
             piece,
             velocity_share: vec![1.0; intervals],
             acceleration_share: vec![1.0; intervals],
+            start_x: start.map(|start| start.rate * start.rate),
         }
+    }
+
+    /// Interval, path parameter, its rate \[1/s\] and acceleration \[1/s²\] at `time` \[s\]; where the
+    /// acceleration jumps, that after the jump.
+    pub fn law(&self, time: f64) -> (usize, f64, f64, f64) {
+        let last = self.piece.len().saturating_sub(1);
+        let i = self
+            .t
+            .partition_point(|&t| t <= time)
+            .saturating_sub(1)
+            .min(last);
+        let h = self.s[i + 1] - self.s[i];
+        let u = (self.x[i + 1] - self.x[i]) / (2.0 * h);
+        let step = self.t[i + 1] - self.t[i];
+        let since = (time - self.t[i]).clamp(0.0, step);
+        // From the nearer end, so that both ends are met exactly.
+        if since <= 0.5 * step {
+            let rate = self.x[i].sqrt();
+            (
+                i,
+                self.s[i] + since * (rate + 0.5 * u * since),
+                rate + u * since,
+                u,
+            )
+        } else {
+            let back = step - since;
+            let rate = self.x[i + 1].sqrt();
+            (
+                i,
+                self.s[i + 1] - back * (rate - 0.5 * u * back),
+                rate - u * back,
+                u,
+            )
+        }
+    }
+
+    /// Path parameter and its rate \[1/s\] at `time` \[s\].
+    pub fn at(&self, time: f64) -> (f64, f64) {
+        let (_, s, rate, _) = self.law(time);
+        (s, rate)
     }
 
     /// Time of the last grid point \[s\].
@@ -189,10 +262,10 @@ impl Profile {
             let rows = &rows[i * stride..(i + 1) * stride];
             controllable[i] = largest_x(rows, controllable[i + 1], cap, &mut active);
         }
-        self.x[0] = if self.rests_by_itself(spline, false) {
-            controllable[0]
-        } else {
-            0.0
+        self.x[0] = match self.start_x {
+            Some(x) => x.min(controllable[0]),
+            None if self.rests_by_itself(spline, false) => controllable[0],
+            None => 0.0,
         };
         self.t[0] = 0.0;
         for i in 0..intervals {
@@ -275,6 +348,7 @@ impl Profile {
             t: vec![0.0; s.len()],
             velocity_share: vec![1.0; piece.len()],
             acceleration_share: vec![1.0; piece.len()],
+            start_x: self.start_x,
             s,
             piece,
         };

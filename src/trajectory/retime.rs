@@ -1,6 +1,6 @@
 //! From a joint path to motion in time, as fast as the limits allow.
 
-use super::profile::Profile;
+use super::profile::{Profile, Start};
 use super::sampled::{sample_times, Trajectory, TrajectoryPoint};
 use super::spline::{Spline, SplineError};
 use super::MotionLimits;
@@ -45,6 +45,30 @@ pub enum RetimeError {
         /// Duration of the motion \[s\].
         duration: f64,
     },
+    /// A velocity at the start that cannot be used.
+    #[error("the velocity at the start is {got:?}: it must be {expected} finite numbers, one a joint")]
+    StartVelocity {
+        /// What was given.
+        got: Vec<f64>,
+        /// Joints of the chain.
+        expected: usize,
+    },
+    /// The velocity at the start is not along the path.
+    #[error("joint '{joint}' moves at {velocity} at the start, along the path it would be {along}: plan a path that starts in the direction of motion, or blend")]
+    StartDirection {
+        /// The joint that is farthest off.
+        joint: String,
+        /// Its velocity \[rad/s, m/s\].
+        velocity: f64,
+        /// What it would be along the path \[rad/s, m/s\].
+        along: f64,
+    },
+    /// The arm cannot slow down in time along the path.
+    #[error("the arm is too fast at the start to follow the path within its limits: {factor:.3} of the velocity would do; blend, or stop first")]
+    StartTooFast {
+        /// Share of the start velocity from which the path can be followed.
+        factor: f64,
+    },
     /// The numbers are so extreme that no finite profile results.
     #[error(
         "no finite motion results: the path ({length} long) and the limits do not fit together"
@@ -53,6 +77,64 @@ pub enum RetimeError {
         /// Length of the path in joint space \[rad, m\].
         length: f64,
     },
+}
+
+/// What may be asked of a timed path beyond the joints' limits.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimingOptions {
+    /// Velocity of the joints at the start \[rad/s, m/s\]; at rest if none. It must be along the path
+    /// (within [`START_ANGLE_COSINE`]); where it is not, see [`blend`](super::blend()).
+    pub start_velocity: Option<Vec<f64>>,
+    /// Largest speed of the tip \[m/s\].
+    pub tip_speed: Option<f64>,
+    /// Largest acceleration of the tip \[m/s²\].
+    pub tip_acceleration: Option<f64>,
+}
+
+/// Cosine of the largest angle between the velocity at the start and the path's first step, in joint
+/// space: within it the path leaves its start in the direction of motion exactly.
+pub const START_ANGLE_COSINE: f64 = 0.999;
+
+/// Direction (unit length) and rate in which the path is entered; none from rest.
+fn start_direction(
+    path: &JointPath,
+    chain: &Chain,
+    velocity: &[f64],
+) -> Result<Option<(Vec<f64>, f64)>, RetimeError> {
+    if velocity.len() != chain.dof() || velocity.iter().any(|v| !v.is_finite()) {
+        return Err(RetimeError::StartVelocity {
+            got: velocity.to_vec(),
+            expected: chain.dof(),
+        });
+    }
+    let norm = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let rate = norm(velocity);
+    let steps = path.points.first().into_iter().flat_map(|first| {
+        path.points.iter().map(move |point| {
+            let step = point.iter().zip(first).map(|(to, from)| to - from);
+            step.collect::<Vec<f64>>()
+        })
+    });
+    let Some(step) = steps.into_iter().find(|step| norm(step) > 1e-6) else {
+        return Ok(None);
+    };
+    if rate < 1e-9 || step.len() != velocity.len() {
+        return Ok(None);
+    }
+    let length = norm(&step);
+    let along = step.iter().zip(velocity).map(|(s, v)| s * v).sum::<f64>() / (length * length);
+    if along * length >= START_ANGLE_COSINE * rate {
+        return Ok(Some((velocity.iter().map(|v| v / rate).collect(), rate)));
+    }
+    let off = |joint: &usize| (velocity[*joint] - along * step[*joint]).abs();
+    let joint = (0..step.len())
+        .max_by(|a, b| off(a).total_cmp(&off(b)))
+        .unwrap_or(0);
+    Err(RetimeError::StartDirection {
+        joint: chain.dofs[joint].name.clone(),
+        velocity: velocity[joint],
+        along: along * step[joint],
+    })
 }
 
 /// A section of the path between two rests.
@@ -112,6 +194,23 @@ impl TimedPath {
         chain: &Chain,
         limits: &MotionLimits,
     ) -> Result<Self, RetimeError> {
+        Self::with_options(path, chain, limits, &TimingOptions::default())
+    }
+
+    /// As [`TimedPath::new`], with what is not usual.
+    ///
+    /// # Errors
+    /// [`RetimeError`].
+    pub fn with_options(
+        path: &JointPath,
+        chain: &Chain,
+        limits: &MotionLimits,
+        options: &TimingOptions,
+    ) -> Result<Self, RetimeError> {
+        let start = match &options.start_velocity {
+            Some(velocity) => start_direction(path, chain, velocity)?,
+            None => None,
+        };
         let bounds: Vec<(f64, f64)> = chain.dofs.iter().map(|d| (d.lower, d.upper)).collect();
         let mut splines = Vec::with_capacity(path.stops.len() + 1);
         let mut from = 0;
@@ -127,10 +226,12 @@ impl TimedPath {
                     return Err(RetimeError::Stop { stop, points });
                 }
             };
-            splines.push(Spline::through(section, &bounds)?);
+            let direction = start.as_ref().filter(|_| from == 0);
+            let direction = direction.map(|(direction, _)| direction.as_slice());
+            splines.push(Spline::through_from(section, &bounds, direction)?);
             from = stop;
         }
-        Self::along(splines, limits)
+        Self::along_from(splines, limits, start.map(|(_, rate)| rate))
     }
 
     /// The fastest motion along splines, one after the other, at rest in between.
@@ -138,6 +239,15 @@ impl TimedPath {
     /// # Errors
     /// [`RetimeError`], not for stops.
     pub fn along(splines: Vec<Spline>, limits: &MotionLimits) -> Result<Self, RetimeError> {
+        Self::along_from(splines, limits, None)
+    }
+
+    /// As [`TimedPath::along`], where the first spline is entered with a rate ṡ \[1/s\], if it is given.
+    fn along_from(
+        splines: Vec<Spline>,
+        limits: &MotionLimits,
+        rate: Option<f64>,
+    ) -> Result<Self, RetimeError> {
         let mut sections = Vec::with_capacity(splines.len());
         for spline in splines {
             if spline.dof() != limits.dof() {
@@ -150,7 +260,12 @@ impl TimedPath {
             if spline.pieces() == 0 {
                 continue;
             }
-            let profile = Profile::fastest(&spline, limits);
+            let start = rate
+                .filter(|_| sections.is_empty())
+                .and_then(|rate| Some((rate, *spline.knots().first()?)))
+                .map(|(rate, s)| Start { s, rate });
+            let profile = Profile::fastest_from(&spline, limits, start);
+            profile.fits_start().map_err(|factor| RetimeError::StartTooFast { factor })?;
             sections.push(Section {
                 spline,
                 profile,
@@ -172,6 +287,44 @@ impl TimedPath {
             let length = timed.sections.iter().map(|s| s.spline.length()).sum();
             Err(RetimeError::NotFinite { length })
         }
+    }
+
+    /// The motion from `time` \[s\] on, timed anew within `limits`, which must not be tighter than
+    /// those it was made with (else the rate at its start may be too high, and is cut). `None`
+    /// if it has arrived by then.
+    pub(super) fn from_time(&self, time: f64, limits: &MotionLimits) -> Option<Self> {
+        let own = (time / self.stretch).max(0.0);
+        if own >= self.duration() / self.stretch {
+            return None;
+        }
+        let number = self
+            .sections
+            .partition_point(|section| section.start <= own)
+            .saturating_sub(1);
+        let mut sections = Vec::with_capacity(self.sections.len() - number);
+        for (index, section) in self.sections.iter().enumerate().skip(number) {
+            let start = (index == number).then(|| {
+                let (s, rate) = section.profile.at(own - section.start);
+                Start {
+                    s,
+                    rate: rate / self.stretch,
+                }
+            });
+            // At the very start the rules of the start apply: rest, or a derivative of zero.
+            let start = start.filter(|_| own > section.start);
+            sections.push(Section {
+                spline: section.spline.clone(),
+                profile: Profile::fastest_from(&section.spline, limits, start),
+                start: 0.0,
+            });
+        }
+        let mut timed = Self {
+            sections,
+            limits: limits.clone(),
+            stretch: 1.0,
+        };
+        timed.line_up();
+        (timed.duration().is_finite() && timed.duration() > 0.0).then_some(timed)
     }
 
     /// Sets the sections' start times.
@@ -230,31 +383,7 @@ impl TimedPath {
         };
         let local = own - start;
         let outside = time < 0.0 || time > self.duration();
-        let last = profile.piece.len().saturating_sub(1);
-        let i = profile
-            .t
-            .partition_point(|&t| t <= local)
-            .saturating_sub(1)
-            .min(last);
-        let h = profile.s[i + 1] - profile.s[i];
-        let u = (profile.x[i + 1] - profile.x[i]) / (2.0 * h);
-        let rate = profile.x[i].sqrt();
-        let step = profile.t[i + 1] - profile.t[i];
-        let since = (local - profile.t[i]).clamp(0.0, step);
-        // From the nearer end, so that both ends are met exactly.
-        let (s, rate) = if since <= 0.5 * step {
-            (
-                profile.s[i] + since * (rate + 0.5 * u * since),
-                rate + u * since,
-            )
-        } else {
-            let back = step - since;
-            let rate = profile.x[i + 1].sqrt();
-            (
-                profile.s[i + 1] - back * (rate - 0.5 * u * back),
-                rate - u * back,
-            )
-        };
+        let (i, s, rate, u) = profile.law(local);
         for joint in 0..spline.dof() {
             let [q, d, dd] = spline.evaluate(profile.piece[i], joint, s);
             let (velocity, acceleration) = if outside {
@@ -270,6 +399,12 @@ impl TimedPath {
             point.accelerations.push(acceleration);
         }
         point
+    }
+
+    /// Whether the motion does not begin at rest.
+    fn starts_moving(&self) -> bool {
+        let first = self.sections.first();
+        first.is_some_and(|section| section.profile.starts_moving())
     }
 
     fn sampled(&self, period: f64) -> Option<Vec<TrajectoryPoint>> {
@@ -318,10 +453,20 @@ impl TimedPath {
             points = timed.sampled(period).ok_or_else(unusable)?;
             excess = timed.excess(&points);
         }
+        // The velocity at the start is given: what was slowed down must still begin with it.
+        let fits = |timed: &Self| {
+            let first = timed.sections.first();
+            first.map_or(Ok(()), |section| section.profile.fits_start())
+        };
+        fits(&timed).map_err(|factor| RetimeError::StartTooFast { factor })?;
         if !excess.iter().all(Excess::is_small) {
             let factor = excess.iter().fold(1.0_f64, |most, e| {
                 most.max(e.velocity).max(e.acceleration.sqrt())
             });
+            if timed.starts_moving() {
+                let factor = 1.0 / factor;
+                return Err(RetimeError::StartTooFast { factor });
+            }
             timed.stretch *= factor;
             points = timed.sampled(period * factor).ok_or_else(unusable)?;
         }

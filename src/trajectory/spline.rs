@@ -70,6 +70,19 @@ impl Spline {
     /// # Errors
     /// [`SplineError`].
     pub fn through(points: &[Vec<f64>], bounds: &[(f64, f64)]) -> Result<Self, SplineError> {
+        Self::through_from(points, bounds, None)
+    }
+
+    /// As [`Spline::through`], with the derivative q' at the start, if it is given (one value a
+    /// joint).
+    ///
+    /// # Errors
+    /// [`SplineError`].
+    pub(super) fn through_from(
+        points: &[Vec<f64>],
+        bounds: &[(f64, f64)],
+        start: Option<&[f64]>,
+    ) -> Result<Self, SplineError> {
         let dof = bounds.len();
         validate(points, dof)?;
         let mut kept: Vec<&[f64]> = Vec::with_capacity(points.len());
@@ -92,7 +105,13 @@ impl Spline {
             }
         }
         let values: Vec<f64> = kept.concat();
-        let mut spline = Self::with_knots_flat(dof, knots, values, EndCondition::Natural);
+        let slopes = smooth_slopes(dof, &knots, &values, EndCondition::Natural, start);
+        let mut spline = Self {
+            dof,
+            knots,
+            values,
+            slopes,
+        };
         spline.keep_inside(bounds);
         Ok(spline)
     }
@@ -112,22 +131,14 @@ impl Spline {
         if knots.len() != points.len() || !rising || knots.iter().any(|s| !s.is_finite()) {
             return Err(SplineError::Knots);
         }
-        Ok(Self::with_knots_flat(
+        let values = points.concat();
+        let slopes = smooth_slopes(dof, knots, &values, ends, None);
+        Ok(Self {
             dof,
-            knots.to_vec(),
-            points.concat(),
-            ends,
-        ))
-    }
-
-    fn with_knots_flat(dof: usize, knots: Vec<f64>, values: Vec<f64>, ends: EndCondition) -> Self {
-        let slopes = smooth_slopes(dof, &knots, &values, ends);
-        Self {
-            dof,
-            knots,
+            knots: knots.to_vec(),
             values,
             slopes,
-        }
+        })
     }
 
     /// The number of joints.
@@ -306,7 +317,13 @@ fn validate(points: &[Vec<f64>], dof: usize) -> Result<(), SplineError> {
 }
 
 /// Slopes that make the piecewise cubic C², by the tridiagonal system for all joints at once.
-fn smooth_slopes(dof: usize, knots: &[f64], values: &[f64], ends: EndCondition) -> Vec<f64> {
+fn smooth_slopes(
+    dof: usize,
+    knots: &[f64],
+    values: &[f64],
+    ends: EndCondition,
+    start: Option<&[f64]>,
+) -> Vec<f64> {
     let n = knots.len();
     let mut slopes = vec![0.0; n * dof];
     if n < 2 || dof == 0 {
@@ -320,7 +337,9 @@ fn smooth_slopes(dof: usize, knots: &[f64], values: &[f64], ends: EndCondition) 
     let mut ratio = vec![0.0; n];
     for i in 0..n {
         let end = i == 0 || i + 1 == n;
+        let given = start.filter(|slopes| i == 0 && slopes.len() == dof);
         let (lower, diagonal, upper) = match (end, ends) {
+            _ if given.is_some() => (0.0, 1.0, 0.0),
             (true, EndCondition::Clamped) => (0.0, 1.0, 0.0),
             (true, EndCondition::Natural) if i == 0 => (0.0, 2.0, 1.0),
             (true, EndCondition::Natural) => (1.0, 2.0, 0.0),
@@ -331,6 +350,7 @@ fn smooth_slopes(dof: usize, knots: &[f64], values: &[f64], ends: EndCondition) 
         ratio[i] = upper / pivot;
         for joint in 0..dof {
             let right = match (end, ends) {
+                _ if given.is_some() => given.map_or(0.0, |slopes| slopes[joint]),
                 (true, EndCondition::Clamped) => 0.0,
                 (true, EndCondition::Natural) => 3.0 * secant(i.min(n - 2), joint),
                 (false, _) => 3.0 * (h(i) * secant(i - 1, joint) + h(i - 1) * secant(i, joint)),

@@ -1,0 +1,247 @@
+//! `arm-planner topp-batch`: times every spline of a file, checks what came out by itself,
+//! and compares with reference durations if there are any.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::arm::{read_text, write_text};
+use super::{table, CliError};
+use crate::trajectory::{EndCondition, MotionLimits, Spline, TimedPath};
+
+/// Each spline is timed this often; the median counts.
+const RUNS: usize = 3;
+/// Spacing of the samples at which the limits are checked \[s\].
+const CHECK_PERIOD: f64 = 1e-4;
+
+/// Times the splines of a file, as fast as velocity and acceleration limits allow.
+#[derive(Debug, Args)]
+pub struct ToppBatch {
+    /// File with `vmax`, `amax` and `paths` (`ss`, `waypoints`, `bc`: `natural` or `clamped`), JSON.
+    #[arg(long)]
+    paths: PathBuf,
+    /// Where to write all results, JSON.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PathFile {
+    vmax: Vec<f64>,
+    amax: Vec<f64>,
+    paths: Vec<PathItem>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PathItem {
+    #[serde(default)]
+    id: Option<serde_json::Value>,
+    #[serde(default)]
+    kind: Option<String>,
+    bc: String,
+    ss: Vec<f64>,
+    waypoints: Vec<Vec<f64>>,
+    /// Reference duration \[s\].
+    #[serde(default)]
+    duration: Option<f64>,
+}
+
+impl PathItem {
+    /// What the table groups by.
+    fn group(&self) -> String {
+        match self.kind.as_deref() {
+            None | Some("spline") => self.bc.clone(),
+            Some(kind) => kind.to_owned(),
+        }
+    }
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ItemResult {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<serde_json::Value>,
+    group: String,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    time_us: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<f64>,
+    /// (duration - reference) / reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gap: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_velocity_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_acceleration_ratio: Option<f64>,
+    /// `[t, s, ṡ]`.
+    knots: Vec<Vec<f64>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    results: Vec<ItemResult>,
+}
+
+impl ToppBatch {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// See [`CliError`]; a path that cannot be timed is [`CliError::NoSolution`], after
+    /// everything was printed and written.
+    pub fn run(&self) -> Result<(), CliError> {
+        let bad = |what: String| CliError::BadInput(format!("{}: {what}", self.paths.display()));
+        let file: PathFile = serde_json::from_str(&read_text(&self.paths)?)
+            .map_err(|error| bad(error.to_string()))?;
+        let limits = MotionLimits::new(file.vmax.clone(), file.amax.clone())
+            .map_err(|error| bad(error.to_string()))?;
+        if file.paths.is_empty() {
+            return Err(bad("no paths: 'paths' must be a list with one at least".into()));
+        }
+        let results: Vec<ItemResult> = file.paths.iter().map(|item| timed(item, &limits)).collect();
+        print_table(&results);
+        let report = Report { results };
+        if let Some(out) = &self.out {
+            let text = serde_json::to_string(&report)
+                .map_err(|error| bad(format!("the result cannot be written: {error}")))?;
+            write_text(out, &text)?;
+        }
+        let failed = report.results.iter().filter(|r| !r.ok).count();
+        match report.results.iter().find_map(|r| r.reason.as_ref()) {
+            Some(reason) => Err(CliError::NoSolution(format!(
+                "{failed} of {} paths could not be timed; the first: {reason}",
+                report.results.len()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Spline and profile of an item.
+fn profile(item: &PathItem, limits: &MotionLimits) -> Result<(Spline, TimedPath), String> {
+    let ends = match item.bc.as_str() {
+        "natural" => EndCondition::Natural,
+        "clamped" => EndCondition::Clamped,
+        other => return Err(format!("'bc' is '{other}': it must be natural or clamped")),
+    };
+    let spline = Spline::with_knots(&item.ss, &item.waypoints, ends).map_err(|e| e.to_string())?;
+    let timed = TimedPath::along(vec![spline.clone()], limits).map_err(|e| e.to_string())?;
+    Ok((spline, timed))
+}
+
+fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
+    let mut result = ItemResult {
+        id: item.id.clone(),
+        group: item.group(),
+        ..ItemResult::default()
+    };
+    let mut times = Vec::with_capacity(RUNS);
+    let mut answer = Err(String::new());
+    for _ in 0..RUNS {
+        let begin = Instant::now();
+        answer = profile(item, limits);
+        times.push(begin.elapsed().as_secs_f64() * 1e6);
+    }
+    times.sort_by(f64::total_cmp);
+    result.time_us = times.get(RUNS / 2).copied().unwrap_or(0.0);
+    let (spline, timed) = match answer {
+        Ok(answer) => answer,
+        Err(reason) => {
+            result.reason = Some(reason);
+            return result;
+        }
+    };
+    result.knots = timed
+        .knots()
+        .into_iter()
+        .map(|knot| vec![knot.time, knot.s, knot.rate])
+        .collect();
+    let duration = timed.duration();
+    let [velocity, acceleration] = ratios(&spline, limits, &result.knots);
+    result.ok = true;
+    result.duration = Some(duration);
+    result.gap = item.duration.map(|reference| duration / reference - 1.0);
+    result.max_velocity_ratio = Some(velocity);
+    result.max_acceleration_ratio = Some(acceleration);
+    result
+}
+
+/// Largest shares of the limits that the motion of the knots uses, at each knot from both sides
+/// and at most [`CHECK_PERIOD`] apart in between; from the knots and the spline alone.
+fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 2] {
+    let mut most = [0.0_f64; 2];
+    for pair in knots.windows(2) {
+        let (Some(&[t0, s0, rate0]), Some(&[t1, s1, rate1])) =
+            (pair[0].first_chunk(), pair[1].first_chunk())
+        else {
+            continue;
+        };
+        let span = t1 - t0;
+        let u = (rate1 - rate0) / span;
+        let piece = spline.piece_at(0.5 * (s0 + s1));
+        let parts = (span / CHECK_PERIOD).ceil().max(1.0) as usize;
+        for part in 0..=parts {
+            let t = span * part as f64 / parts as f64;
+            let (s, rate) = (s0 + t * (rate0 + 0.5 * u * t), rate0 + u * t);
+            for joint in 0..spline.dof() {
+                let [_, d, dd] = spline.evaluate(piece, joint, s);
+                let velocity = (d * rate).abs() / limits.velocity()[joint];
+                let acceleration = (d * u + dd * rate * rate).abs() / limits.acceleration()[joint];
+                most = [most[0].max(velocity), most[1].max(acceleration)];
+            }
+        }
+    }
+    most
+}
+
+/// The smallest of sorted values that at least the share `q` of them does not exceed.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
+}
+
+fn print_table(results: &[ItemResult]) {
+    let mut groups: BTreeMap<&str, Vec<&ItemResult>> = BTreeMap::new();
+    for result in results {
+        groups.entry(&result.group).or_default().push(result);
+    }
+    let header = [
+        "kind", "paths", "failed", "median us", "p99 us", "median gap %", "worst gap %",
+        "worst |v| ratio", "worst |a| ratio", "median knots",
+    ];
+    let rows: Vec<Vec<String>> = groups
+        .into_iter()
+        .map(|(group, members)| {
+            let sorted = |value: &dyn Fn(&ItemResult) -> Option<f64>| {
+                let mut values: Vec<f64> = members.iter().filter_map(|r| value(r)).collect();
+                values.sort_by(f64::total_cmp);
+                values
+            };
+            let times = sorted(&|r| Some(r.time_us));
+            let gaps = sorted(&|r| r.gap.map(|gap| 100.0 * gap));
+            let percent = |q: f64| match gaps.as_slice() {
+                [] => "-".to_owned(),
+                gaps => format!("{:.4}", quantile(gaps, q)),
+            };
+            let worst = |values: Vec<f64>| {
+                values.last().map_or("-".to_owned(), |worst| format!("{worst:.6}"))
+            };
+            vec![
+                group.to_owned(),
+                members.len().to_string(),
+                members.iter().filter(|r| !r.ok).count().to_string(),
+                format!("{:.1}", quantile(&times, 0.5)),
+                format!("{:.1}", quantile(&times, 0.99)),
+                percent(0.5),
+                percent(1.0),
+                worst(sorted(&|r| r.max_velocity_ratio)),
+                worst(sorted(&|r| r.max_acceleration_ratio)),
+                format!("{}", quantile(&sorted(&|r| Some(r.knots.len() as f64)), 0.5)),
+            ]
+        })
+        .collect();
+    print!("{}", table::render(&header, &rows));
+}
