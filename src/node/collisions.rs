@@ -36,7 +36,7 @@ const MOST: usize = 20_000;
 #[derive(Default)]
 struct Prepared {
     arm: Option<Arm>,
-    world: Option<(Arc<ObstacleSet>, Arc<CollisionWorld>)>,
+    world: Option<(Arc<ObstacleSet>, Option<f64>, Arc<CollisionWorld>)>,
 }
 
 struct Arm {
@@ -82,7 +82,8 @@ impl Collisions {
         let robot = &view.robot;
         let options = options(view, chain);
         let build = || {
-            let model = CollisionModel::new(&robot.model, chain, &|_| None, &options);
+            let meshes = &robot.meshes;
+            let model = CollisionModel::with_meshes(&robot.model, chain, meshes, &options);
             Arc::new(model)
         };
         if !Arc::ptr_eq(chain, &robot.chain) {
@@ -104,18 +105,25 @@ impl Collisions {
     }
 
     /// The obstacles as prisms.
-    fn world(&self, obstacles: &Arc<ObstacleSet>) -> Result<Arc<CollisionWorld>, Failure> {
+    fn world(
+        &self,
+        obstacles: &Arc<ObstacleSet>,
+        ground: Option<f64>,
+    ) -> Result<Arc<CollisionWorld>, Failure> {
         let mut prepared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, world)) = &prepared.world {
-            if Arc::ptr_eq(known, obstacles) {
+        if let Some((known, height, world)) = &prepared.world {
+            if Arc::ptr_eq(known, obstacles) && *height == ground {
                 return Ok(Arc::clone(world));
             }
         }
         let prisms: Vec<Prism> = obstacles.list().iter().flat_map(prisms).collect();
         let world = CollisionWorld::new(&prisms)
             .map_err(|error| Failure::new(Code::InvalidObstacle, error.to_string()))?;
-        let world = Arc::new(world);
-        prepared.world = Some((Arc::clone(obstacles), Arc::clone(&world)));
+        let world = Arc::new(match ground {
+            Some(height) => world.with_ground(height),
+            None => world,
+        });
+        prepared.world = Some((Arc::clone(obstacles), ground, Arc::clone(&world)));
         Ok(world)
     }
 }
@@ -132,6 +140,7 @@ fn options(view: &View, chain: &Chain) -> CollisionOptions {
                 Some((joint.name.clone(), view.states.get(&joint.name)?.position))
             })
             .collect(),
+        allowed: view.srdf.allowed_pairs(&view.robot.model).0,
         ..CollisionOptions::default()
     }
 }
@@ -179,13 +188,10 @@ impl Checker {
         if hidden > 0 {
             notes.push(format!("{hidden} more of this kind"));
         }
-        let world = view.collisions.world(obstacles)?;
+        let world = view
+            .collisions
+            .world(obstacles, view.parameters.collision.ground)?;
         Ok(Checker { arm, world })
-    }
-
-    /// Whether the arm meets nothing at `q`; not for joint values that cannot be checked.
-    pub fn is_free(&self, q: &[f64]) -> bool {
-        matches!(self.arm.check(q, &self.world), Ok(None))
     }
 
     /// What the arm meets at `q`.

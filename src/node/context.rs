@@ -25,7 +25,7 @@ use super::shutdown::Shutdown;
 use super::status::{Counter, Counts, Report};
 use super::tf_buffer::TfBuffer;
 use crate::kinematics::Pose;
-use crate::model::Chain;
+use crate::model::{Chain, Srdf};
 
 /// Locks; a panic of another holder does not matter, since values are replaced as a whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -104,6 +104,8 @@ pub struct Shared {
     pub clocks: Clocks,
     /// Told whenever the obstacles change.
     pub obstacles_changed: Notify,
+    /// The SRDF, empty without one.
+    pub srdf: Snapshot<Srdf>,
     collisions: Arc<Collisions>,
     /// Goals that are planned at a time. A road map cannot be given up halfway, so with more of
     /// them a burst of goals would keep the newest one waiting for all the others.
@@ -152,6 +154,7 @@ impl Shared {
             counts: Counts::default(),
             clocks: Clocks::default(),
             obstacles_changed: Notify::new(),
+            srdf: Snapshot::default(),
             collisions: Arc::default(),
             goal_turns: Arc::new(Semaphore::new(2)),
             request_turns: Arc::new(Semaphore::new(2)),
@@ -221,6 +224,7 @@ impl Shared {
             states: self.states.get(),
             tf: cfg!(has_tf2_msgs).then(|| self.tf.get()),
             obstacles: self.obstacles.get(),
+            srdf: self.srdf.get(),
             collisions: Arc::clone(&self.collisions),
             now: self.now(),
             stamp: self.stamp(),
@@ -241,6 +245,8 @@ pub struct View {
     pub tf: Option<Arc<TfBuffer>>,
     /// Obstacles.
     pub obstacles: Arc<ObstacleSet>,
+    /// The SRDF, empty without one.
+    pub srdf: Arc<Srdf>,
     /// What was prepared for checks of the whole arm.
     pub collisions: Arc<Collisions>,
     /// The moment, on the steady clock.

@@ -141,11 +141,6 @@ pub async fn send(
     let (trajectory, limits) = (planned.plan.trajectory.clone(), planned.limits.clone());
     let obstacles = still_free(&shared.view()?, planned, &trajectory)?;
     let (sending, cancel) = (Arc::clone(shared), cancel.clone());
-    let guard = Guard {
-        known: Arc::clone(&planned.known),
-        extra: planned.extra.clone(),
-        clearance: planned.clearance,
-    };
     let mut execution = blocking(move || {
         let obstacles = Some(obstacles);
         sending
@@ -153,9 +148,18 @@ pub async fn send(
             .send(&sending, &trajectory, &limits, obstacles, None, &cancel)
     })
     .await??;
-    execution.guard = Some(guard);
+    execution.guard = Some(guard(planned));
     accepted(shared, &execution).await?;
     Ok(execution)
+}
+
+/// What a plan went around, for those who watch it.
+pub fn guard(planned: &Planned) -> Guard {
+    Guard {
+        known: Arc::clone(&planned.known),
+        extra: planned.order.extra.clone(),
+        clearance: planned.clearance,
+    }
 }
 
 /// Waits until the controller has accepted what was sent.
@@ -175,7 +179,7 @@ fn still_free(
     planned: &Planned,
     trajectory: &Trajectory,
 ) -> Result<Arc<ObstacleSet>, Failure> {
-    let (obstacles, _) = with_extra(view, &planned.extra)?;
+    let (obstacles, _) = with_extra(view, &planned.order.extra)?;
     if Arc::ptr_eq(&planned.known, &view.obstacles) {
         return Ok(obstacles);
     }

@@ -25,6 +25,8 @@ pub struct Inputs {
     pub joint_states: BoxStream<'static, sensor_msgs::msg::JointState>,
     /// `robot_description`, if the description is to come from there.
     pub robot_description: Option<BoxStream<'static, std_msgs::msg::String>>,
+    /// `robot_description_semantic`, unless a file is to be read.
+    pub semantic: Option<BoxStream<'static, std_msgs::msg::String>>,
     /// `~/obstacles`
     pub obstacles: BoxStream<'static, arm_planner_msgs::msg::PolygonObstacleArray>,
     /// `~/obstacle_polygon`
@@ -142,6 +144,12 @@ impl Inputs {
             joint_states: pumps.topic(node, "joint_states", best_effort())?,
             robot_description: if description_from_topic {
                 Some(pumps.topic(node, "robot_description", latched().keep_last(1))?)
+            } else {
+                None
+            },
+            semantic: if parameters.collision.srdf_file.is_empty() {
+                let qos = latched().keep_last(1);
+                Some(pumps.topic(node, "robot_description_semantic", qos)?)
             } else {
                 None
             },

@@ -34,6 +34,7 @@ mod parameters;
 mod plan_path;
 mod planning_job;
 mod progress;
+mod pursuit;
 mod rest;
 mod run;
 mod shutdown;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::codes::{Code, Failure};
 use super::collisions::Checker;
@@ -17,13 +17,13 @@ use super::whereabouts::{hold_the_others, Whereabouts};
 use crate::collision::CheckScratch;
 use crate::trajectory::{
     check, joint_bounds, stop_trajectory, GateContext, GatePolicy, JointBounds, MotionLimits,
-    OutgoingTrajectory, Trajectory,
+    OutgoingTrajectory, Trajectory, TrajectoryPoint,
 };
 
 /// A joint slower than this is at rest \[rad/s or m/s\].
 pub const REST_SPEED: f64 = 0.01;
 /// A stop begins this much later than it is sent, so that it begins where the arm is then.
-const STOP_LEAD: Duration = Duration::from_millis(10);
+const STOP_LEAD: Duration = Duration::from_millis(20);
 /// While coming to rest an arm may be this many times faster than it should ever have been.
 const STOP_VELOCITY_SLACK: f64 = 10.0;
 
@@ -150,10 +150,16 @@ impl Mover {
         self.state().current()?.rest(now)
     }
 
-    /// Where the arm will be after `lead`; `None` if it is at rest, does not follow, or if nobody
-    /// can say because the controller has another clock.
+    /// Where the arm will be after `lead`, at the next point of the trajectory that it is on; `None`
+    /// if it is at rest, does not follow, or if nobody can say because the controller has
+    /// another clock.
     pub fn ahead(&self, shared: &Shared, view: &View, lead: Duration) -> Option<Ahead> {
-        self.state().ahead(shared, view, lead)
+        self.state().ahead(shared, view, lead, true)
+    }
+
+    /// How long the last check of the gate took.
+    pub fn checking(&self) -> Duration {
+        self.state().checking
     }
 
     /// What the arm goes on with from the moment `from` until `until`, both on the steady clock, with
@@ -163,8 +169,18 @@ impl Mover {
         let motion = state.last.as_ref().filter(|motion| motion.id == on)?;
         let mut stretch = motion.rest(from)?;
         let length = until.checked_sub(from)?.as_secs_f64();
-        stretch.points.retain(|point| point.time < length);
+        stretch.points.retain(|point| point.time < length - 1e-6);
         Some(stretch)
+    }
+
+    /// Where the arm has been on `execution` until `now`, a millisecond apart; `None` if it is on
+    /// another motion.
+    pub fn passed(&self, execution: &Execution, now: Duration) -> Option<Vec<TrajectoryPoint>> {
+        let state = self.state();
+        let motion = state.current().filter(|motion| motion.id == execution.id)?;
+        let steps = (motion.since(now).max(0.0) * 1e3).min(1e6) as u32;
+        let times = (0..=steps).map(|step| motion.began + Duration::from_millis(u64::from(step)));
+        times.map(|time| motion.at(time)).collect()
     }
 
     /// Whether a trajectory is under way at `now`.
@@ -207,7 +223,7 @@ impl Mover {
             whereabouts,
             policy,
             begins: ahead.map(|ahead| (ahead.stamp_ns, ahead.when)),
-            obstacles: view.parameters.check_motion.then_some(obstacles),
+            obstacles: view.parameters.collision.check_motion.then_some(obstacles),
         };
         self.pass(shared, &view, trajectory, terms, Some(cancel))
     }
@@ -241,7 +257,7 @@ impl Mover {
     ) -> Result<(Execution, Vec<String>), Failure> {
         let view = shared.view()?;
         let chain = &view.robot.chain;
-        let mut ahead = self.ahead(shared, &view, STOP_LEAD);
+        let mut ahead = self.state().ahead(shared, &view, STOP_LEAD, false);
         let whereabouts = match (&ahead, Whereabouts::seen(&view)) {
             (Some(ahead), Ok(seen)) => Whereabouts::predicted(&view, ahead, seen.max_age),
             // The stop service must not need what has just failed.
@@ -351,9 +367,11 @@ impl Mover {
             policy: &policy,
             collision: checker.is_some().then_some(&free),
         };
+        let began = Instant::now();
         let checked = check(outgoing, &context).inspect_err(|_| {
             shared.counts.gate_refusals.count();
         })?;
+        self.state().checking = began.elapsed();
         let notes = checked.clamped().iter().map(|clamp| {
             format!(
                 "joint \"{}\" was moved from {} onto its limit {}",
@@ -378,6 +396,11 @@ impl Mover {
         let mut state = self.state();
         if cancel.is_some_and(Cancel::is_cancelled) {
             return Err(preempted());
+        }
+        // Whoever can be cancelled can do something else; the stop service cannot.
+        if cancel.is_some() && begins.is_some_and(|(_, when)| shared.now() >= when) {
+            let message = "checking took so long that it is past the moment to begin";
+            return Err(Failure::new(Code::TimedOut, message));
         }
         let sending = shared.outputs.controller.send(message)?;
         shared.counts.sent.count();

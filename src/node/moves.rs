@@ -141,6 +141,8 @@ pub struct State {
     pub begun: u64,
     /// The trajectory that was sent last.
     pub last: Option<Motion>,
+    /// How long the last check of the gate took.
+    pub checking: Duration,
 }
 
 impl State {
@@ -168,13 +170,29 @@ impl State {
     }
 
     /// Where the arm will be after `lead`, if it is under way on a motion, follows it, and the
-    /// controller shares the node's clock.
-    pub fn ahead(&self, shared: &Shared, view: &View, lead: Duration) -> Option<Ahead> {
+    /// controller shares the node's clock; `at_point`: at the next point of its trajectory.
+    pub fn ahead(
+        &self,
+        shared: &Shared,
+        view: &View,
+        lead: Duration,
+        at_point: bool,
+    ) -> Option<Ahead> {
         let motion = self.last.as_ref()?;
         let sure = motion.phases.now() != Phase::Sent || motion.before.is_none();
         if !(sure && motion.moves(view.now) && shared.clocks.agree() && motion.is_followed(view)) {
             return None;
         }
+        let lead = if at_point {
+            let since = motion.since(view.now + lead);
+            let mut points = motion.trajectory.points.iter();
+            match points.find(|point| point.time >= since) {
+                Some(point) => lead + Duration::from_secs_f64((point.time - since).clamp(0.0, 1.0)),
+                None => lead,
+            }
+        } else {
+            lead
+        };
         ahead_on(motion, view, lead)
     }
 }

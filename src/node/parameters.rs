@@ -81,8 +81,31 @@ pub struct TimingParameters {
     pub max_acceleration: Vec<f64>,
     /// \[rad/s² or m/s²\]
     pub default_max_acceleration: f64,
+    /// Empty or one value a degree of freedom \[rad/s³ or m/s³\].
+    pub max_jerk: Vec<f64>,
+    /// \[rad/s³ or m/s³\]; none: not limited.
+    pub default_max_jerk: Option<f64>,
+    /// \[m/s\]
+    pub max_tip_speed: Option<f64>,
+    /// \[m/s²\]
+    pub max_tip_acceleration: Option<f64>,
     /// \[s\]
     pub sample_period: f64,
+}
+
+/// Parameters of checks of the whole arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollisionParameters {
+    /// Path or `package://` of the SRDF; may be empty.
+    pub srdf_file: String,
+    /// Folders with packages.
+    pub mesh_paths: Vec<String>,
+    /// \[m\]
+    pub link_clearance: f64,
+    /// Height of the ground \[m\], if there is one.
+    pub ground: Option<f64>,
+    /// Whether motions are checked before they are sent, and while the arm moves.
+    pub check_motion: bool,
 }
 
 /// How trajectories get to the controller.
@@ -140,8 +163,8 @@ pub struct Parameters {
     pub planning: PlanningParameters,
     /// Timing.
     pub timing: TimingParameters,
-    /// Whether motions are checked with the whole arm.
-    pub check_motion: bool,
+    /// Checks of the whole arm.
+    pub collision: CollisionParameters,
     /// Whether an obstacle in the way makes the arm plan anew.
     pub replan: bool,
     /// Largest change of a joint by one tracking pose \[rad or m\].
@@ -169,6 +192,11 @@ impl Reader<'_> {
             Some(ParameterValue::Double(number)) => *number,
             _ => 0.0,
         }
+    }
+
+    /// A limit, zero for none.
+    fn limit(&self, name: &str) -> Option<f64> {
+        Some(self.number(name)).filter(|limit| *limit > 0.0)
     }
 
     fn count(&self, name: &str) -> u32 {
@@ -261,9 +289,21 @@ impl Parameters {
                 default_max_velocity: read.number("trajectory.default_max_velocity"),
                 max_acceleration: read.numbers("trajectory.max_acceleration"),
                 default_max_acceleration: read.number("trajectory.default_max_acceleration"),
+                max_jerk: read.numbers("trajectory.max_jerk"),
+                default_max_jerk: read.limit("trajectory.default_max_jerk"),
+                max_tip_speed: read.limit("trajectory.max_tip_speed"),
+                max_tip_acceleration: read.limit("trajectory.max_tip_acceleration"),
                 sample_period: read.number("trajectory.sample_period"),
             },
-            check_motion: read.flag("collision.check_motion"),
+            collision: CollisionParameters {
+                srdf_file: read.text("srdf_file"),
+                mesh_paths: read.texts("mesh_paths"),
+                link_clearance: read.number("collision.link_clearance"),
+                ground: read
+                    .flag("collision.ground")
+                    .then(|| read.number("collision.ground_height")),
+                check_motion: read.flag("collision.check_motion"),
+            },
             replan: read.flag("execution.replan"),
             tracking_max_step: read.number("tracking.max_step"),
         }
@@ -279,6 +319,7 @@ impl Parameters {
             ("ik.preferred_posture", &self.ik.preferred_posture),
             ("ik.posture_weights", &self.ik.posture_weights),
             ("trajectory.max_acceleration", &self.timing.max_acceleration),
+            ("trajectory.max_jerk", &self.timing.max_jerk),
         ] {
             if !list.is_empty() && list.len() != chain.dof() {
                 return Err(ParameterError::NotAllowed {
@@ -330,7 +371,12 @@ impl Parameters {
                 acceleration_by_joint: accelerations
                     .zip(self.timing.max_acceleration.iter().copied())
                     .collect(),
-                ..LimitDefaults::default()
+                jerk: self.timing.default_max_jerk,
+                jerk_by_joint: chain
+                    .joint_names()
+                    .into_iter()
+                    .zip(self.timing.max_jerk.iter().copied())
+                    .collect(),
             },
         )
     }

@@ -11,7 +11,7 @@ use super::obstacles::{ObstacleSet, Sent};
 use crate::kinematics::Pose;
 use crate::motion::{plan, Plan, PlanError, PlanSettings};
 use crate::planning::{check_goals, PathRequest, PathSettings};
-use crate::trajectory::MotionLimits;
+use crate::trajectory::{MotionLimits, Trajectory};
 
 /// What is to be planned.
 #[derive(Debug, Clone)]
@@ -54,6 +54,10 @@ pub struct Planned {
     pub plan: Plan,
     /// The arm's limits without scaling, for the gate.
     pub limits: MotionLimits,
+    /// The limits that it keeps, scaling included.
+    pub scaled: MotionLimits,
+    /// Time between two points of the trajectory \[s\].
+    pub period: f64,
     /// What a user should know.
     pub notes: Vec<String>,
     /// How long it took.
@@ -64,13 +68,13 @@ pub struct Planned {
     pub clearance: f64,
     /// The obstacles that were known.
     pub known: Arc<ObstacleSet>,
-    /// Changes to them for this order alone.
-    pub extra: Vec<Sent>,
+    /// What it was planned for.
+    pub order: Order,
 }
 
 impl Planned {
-    /// In words.
-    pub fn summary(&self) -> String {
+    /// In words, with the trajectory that was made of it.
+    pub fn summary(&self, sent: &Trajectory) -> String {
         let path = &self.plan.path;
         let near = if path.min_clearance.is_finite() {
             format!(", {:.3} m from the nearest obstacle", path.min_clearance)
@@ -80,7 +84,7 @@ impl Planned {
         format!(
             "path of {:.3} m in {:.2} s{near}",
             path.length,
-            self.plan.trajectory.duration()
+            sent.duration()
         )
     }
 }
@@ -162,20 +166,26 @@ pub fn plan_order(
     Ok(Planned {
         plan,
         limits,
+        scaled: settings.limits,
+        period: settings.sample_period,
         notes,
         time: started.elapsed(),
         clearance: settings.path.clearance,
         beware: beware.is_some(),
         known: Arc::clone(&view.obstacles),
-        extra: order.extra.clone(),
+        order: order.clone(),
     })
 }
 
-/// How an order is to be planned, and the arm's limits without scaling.
-fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits), Failure> {
+/// The arm's limits with the scaling of an order, and without.
+///
+/// # Errors
+/// Factors that are no fractions.
+pub fn scaled_limits(view: &View, order: &Order) -> Result<(MotionLimits, MotionLimits), Failure> {
     let parameters = &view.parameters;
-    let chain = &view.robot.chain;
-    let limits = parameters.motion_limits(chain).map_err(Failure::from)?;
+    let limits = parameters
+        .motion_limits(&view.robot.chain)
+        .map_err(Failure::from)?;
     let or_parameter = |sent: f64, parameter: f64| if sent == 0.0 { parameter } else { sent };
     let scaled = limits
         .scaled(
@@ -186,6 +196,13 @@ fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits
             ),
         )
         .map_err(Failure::from)?;
+    Ok((scaled, limits))
+}
+
+/// How an order is to be planned, and the arm's limits without scaling.
+fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits), Failure> {
+    let parameters = &view.parameters;
+    let (scaled, limits) = scaled_limits(view, order)?;
     let settings = PlanSettings {
         path: PathSettings {
             clearance: clearance(order.clearance, parameters.planning.clearance)?,

@@ -18,7 +18,7 @@ use super::parameter_server::ParameterServices;
 use super::parameter_values::{from_overrides, in_words, ParameterError};
 use super::parameters::{Interface, Parameters};
 use super::shutdown::Shutdown;
-use super::{description, tasks};
+use super::{description, model_source, tasks};
 
 /// Why the node ended with an error.
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +135,9 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         outputs,
         shutdown.clone(),
     ));
+    if let Some(srdf) = model_source::srdf(&shared.parameters.get(), &prefixes)? {
+        shared.srdf.set(srdf);
+    }
     description::start(&shared, &source, &absolute(&node, "robot_description"))?;
     let services = ParameterServices::create(&mut node, &mut pumps).map_err(refused)?;
 

@@ -25,6 +25,10 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
     if let Some(stream) = inputs.robot_description {
         tasks.spawn("robot_description", description::follow(share(), stream));
     }
+    if let Some(stream) = inputs.semantic {
+        let task = description::follow_semantic(share(), stream);
+        tasks.spawn("robot_description_semantic", task);
+    }
     #[cfg(has_tf2_msgs)]
     {
         tasks.spawn("tf", tf(share(), inputs.tf));

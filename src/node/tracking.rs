@@ -3,6 +3,7 @@
 //! Each pose gives one short motion from the arm's state now, velocity included, to the joint
 //! values of the pose. There is no search around obstacles here; a pose inside one is refused.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
     });
     let mut last: Option<Last> = None;
     let mut cancel: Option<Cancel> = None;
-    let mut reported: Option<(Code, Duration)> = None;
+    let mut told = Told::default();
     let mut stream = Stream::default();
     while newest.changed().await.is_ok() {
         let Some(pose) = newest.borrow_and_update().clone() else {
@@ -63,7 +64,7 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
                 PAUSE.as_secs()
             );
             let failure = Failure::new(Code::Preempted, message);
-            tell(&shared, &failure, &mut reported);
+            told.failure(&shared, &failure);
             last = None;
             continue;
         }
@@ -86,7 +87,7 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
             match readable.and_then(|_| shared.mover.begin(ticket, &shared.shutdown)) {
                 Ok(begun) => cancel = Some(begun),
                 Err(failure) => {
-                    tell(&shared, &failure, &mut reported);
+                    told.failure(&shared, &failure);
                     continue;
                 }
             }
@@ -117,27 +118,45 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
                     when: now,
                     execution: execution.or(before),
                 });
-                if begins || reported.is_some() {
+                if told.is_news(None, begins, now) {
                     shared.report(
                         &Report::ok("tracking_pose", "following").with("state", "tracking"),
                     );
                 }
-                reported = None;
             }
-            Err(failure) => tell(&shared, &failure, &mut reported),
+            Err(failure) => told.failure(&shared, &failure),
         }
     }
 }
 
-/// Reports a failure, unless the same was reported just now.
-fn tell(shared: &Shared, failure: &Failure, reported: &mut Option<(Code, Duration)>) {
-    let now = shared.now();
-    let again = reported.is_some_and(|(code, when)| {
-        code == failure.code && now.saturating_sub(when) < REPORT_AGAIN
-    });
-    if !again {
-        *reported = Some((failure.code, now));
-        shared.report(&Report::failed("tracking_pose", failure).with("state", "refused"));
+/// What was reported, so that poses that come a hundred times a second do not flood the reports,
+/// even where good and bad ones alternate.
+#[derive(Debug, Default)]
+struct Told {
+    /// What was told last; no code means that all is well.
+    last: Option<Option<Code>>,
+    /// When each was told last.
+    when: HashMap<Option<Code>, Duration>,
+}
+
+impl Told {
+    /// Whether to tell this now; a failure is told again while it lasts.
+    fn is_news(&mut self, what: Option<Code>, begins: bool, now: Duration) -> bool {
+        let before = self.when.get(&what);
+        let due = before.is_none_or(|when| now.saturating_sub(*when) >= REPORT_AGAIN);
+        let changed = self.last != Some(what);
+        if !(due && (changed || begins || what.is_some())) {
+            return false;
+        }
+        self.last = Some(what);
+        self.when.insert(what, now);
+        true
+    }
+
+    fn failure(&mut self, shared: &Shared, failure: &Failure) {
+        if self.is_news(Some(failure.code), false, shared.now()) {
+            shared.report(&Report::failed("tracking_pose", failure).with("state", "refused"));
+        }
     }
 }
 

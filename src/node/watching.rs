@@ -1,20 +1,35 @@
 //! Watching the arm follow a trajectory: how far it is, what comes into its way, what became of it.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
 
 use super::codes::{Code, Failure};
 use super::collisions::Checker;
-use super::context::Shared;
+use super::context::{Shared, View};
 use super::controller::Phase;
-use super::execution::{accepted, blocking, LOOK, SETTLING};
+use super::execution::{accepted, blocking, come_to_rest, LOOK, SETTLING};
+use super::goals::executing;
 use super::mover::Execution;
 use super::obstacles::ObstacleSet;
-use super::planning_job::with_extra;
+use super::planning_job::{with_extra, Order};
 use super::progress::Reporter;
+use super::pursuit::{on_the_move, pursue, Moved};
 use super::rest::Rest;
+use super::shutdown::Cancel;
 use super::status::Report;
 use crate::collision::Obstacle as Met;
+use crate::kinematics::{forward_kinematics, Pose};
 use crate::motion::{violation, PATH_TOLERANCE};
+use crate::trajectory::{Trajectory, BLEND_STOP_SHARE};
+
+/// How long the arm may plan while it moves on towards something in its way.
+const THINKING: Duration = Duration::from_millis(300);
+/// To spare when it is judged whether there is time for that \[s\].
+const SPARE: f64 = 0.1;
+/// A goal is passed where the tip was this near to it \[m\].
+const NEAR: f64 = 2e-3;
 
 /// What a motion came to.
 enum End {
@@ -26,46 +41,179 @@ enum End {
     Failed(Failure),
     /// It cannot go on; the arm must be stopped.
     Stop(Failure),
+    /// Something is in its way.
+    Blocked(Blocked),
 }
 
-/// Watches the arm follow a trajectory, and reports what came of it.
-pub async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution: &Execution) {
-    let Some(end) = until_the_end(shared, about, number, execution).await else {
-        return;
-    };
-    let (report, state) = match end {
-        End::Reached => (Report::ok(about, "the arm has reached the goal"), "reached"),
-        End::Replaced(why) => {
-            let failure = Failure::new(Code::Preempted, why);
-            (Report::failed(about, &failure), "preempted")
-        }
-        End::Failed(failure) => {
+/// What is in the way of a motion.
+struct Blocked {
+    what: String,
+    /// Whether there is time to think before the arm must come to rest.
+    far: bool,
+}
+
+/// What a motion is for, so that it can be planned anew.
+pub struct Intent {
+    /// What was ordered.
+    pub order: Order,
+    /// Whether it is still wanted.
+    pub cancel: Cancel,
+    /// Whose turn it is to plan.
+    pub turns: Arc<Semaphore>,
+}
+
+/// Watches the arm follow a trajectory, plans anew where something comes into its way, and reports
+/// what came of it.
+pub async fn watch(
+    shared: &Arc<Shared>,
+    about: &'static str,
+    number: u64,
+    mut execution: Execution,
+    intent: &Intent,
+) {
+    let report = loop {
+        let Some(end) = until_the_end(shared, about, number, &execution).await else {
+            return;
+        };
+        let failed = |failure: Failure| {
             let state = match failure.code {
                 Code::Preempted => "preempted",
                 _ => "failed",
             };
-            if failure.code == Code::ControlFailed {
-                shared.counts.controller_failures.count();
+            Report::failed(about, &failure).with("state", state)
+        };
+        break match end {
+            End::Reached => {
+                Report::ok(about, "the arm has reached the goal").with("state", "reached")
             }
-            (Report::failed(about, &failure), state)
-        }
-        End::Stop(failure) => {
-            match failure.code {
-                Code::InvalidMotionPlan => shared.counts.obstacle_stops.count(),
-                _ => shared.counts.stale_stops.count(),
+            End::Replaced(why) => failed(Failure::new(Code::Preempted, why)),
+            End::Failed(failure) => {
+                if failure.code == Code::ControlFailed {
+                    shared.counts.controller_failures.count();
+                }
+                failed(failure)
             }
-            (
-                Report::failed(about, &stopped_for(shared, failure).await),
-                "failed",
-            )
-        }
+            End::Stop(failure) => {
+                shared.counts.stale_stops.count();
+                failed(stopped_for(shared, failure).await)
+            }
+            End::Blocked(blocked) => {
+                match around(shared, about, number, &execution, intent, blocked).await {
+                    Ok(next) => {
+                        execution = next;
+                        continue;
+                    }
+                    Err(failure) => failed(failure),
+                }
+            }
+        };
     };
-    shared.report(
-        &report
-            .with("goal", number)
-            .with("state", state)
-            .with("fraction", 1),
+    shared.report(&report.with("goal", number).with("fraction", 1));
+}
+
+/// Plans anew for something in the way, or stops for it.
+///
+/// # Errors
+/// The arm was stopped, or something newer took over.
+async fn around(
+    shared: &Arc<Shared>,
+    about: &'static str,
+    number: u64,
+    execution: &Execution,
+    intent: &Intent,
+    blocked: Blocked,
+) -> Result<Execution, Failure> {
+    let failure = |rest: &str| {
+        let message = format!("{} came into the way of the motion: {rest}", blocked.what);
+        Failure::new(Code::InvalidMotionPlan, message)
+    };
+    let view = shared.view()?;
+    if !view.parameters.replan {
+        shared.counts.obstacle_stops.count();
+        return Err(stopped_for(shared, failure("stopping")).await);
+    }
+    let goals = goals_ahead(shared, &view, execution, &intent.order.goals);
+    let order_at = |_: &View, start: Vec<f64>| {
+        let (goals, order) = (goals.clone(), intent.order.clone());
+        Ok((
+            Order {
+                start,
+                goals,
+                ..order
+            },
+            Vec::new(),
+        ))
+    };
+    let (cancel, turns) = (&intent.cancel, &intent.turns);
+    let mut going = None;
+    if blocked.far {
+        let moving = on_the_move(shared, &order_at, THINKING, cancel, turns);
+        match tokio::time::timeout(THINKING, moving).await {
+            Ok(Ok(Moved::Going(moved))) => going = Some(*moved),
+            Ok(Err(unplanned)) if unplanned.failure.code == Code::Preempted => {
+                return Err(unplanned.failure)
+            }
+            // Too late, impossible, or not without a stop: stop, and see from there.
+            _ => {}
+        }
+    }
+    if going.is_none() {
+        if let Err(why) = come_to_rest(shared, cancel).await {
+            if why.code == Code::Preempted {
+                return Err(why);
+            }
+            shared.counts.obstacle_stops.count();
+            return Err(stopped_for(shared, failure("stopping")).await);
+        }
+        match pursue(shared, &order_at, true, cancel, turns).await {
+            Ok(moved) => going = Some(moved),
+            Err(unplanned) if unplanned.failure.code == Code::Preempted => {
+                return Err(unplanned.failure)
+            }
+            Err(unplanned) => {
+                shared.counts.obstacle_stops.count();
+                let why = unplanned.failure;
+                let message = failure(&format!("stopped, there is no other way: {}", why.message));
+                return Err(Failure {
+                    code: why.code,
+                    ..message
+                });
+            }
+        }
+    }
+    let Some(going) = going else {
+        return Err(failure("stopped"));
+    };
+    shared.counts.replans.count();
+    let mut notes = vec![format!("{} came into the way", blocked.what)];
+    notes.extend(going.notes);
+    let report = executing(
+        about,
+        &going.planned,
+        &going.sent,
+        &notes,
+        number,
+        "replanned",
     );
+    shared.report(&report);
+    Ok(going.execution)
+}
+
+/// The goals that the arm has not passed yet; the last one in any case.
+fn goals_ahead(shared: &Shared, view: &View, execution: &Execution, goals: &[Pose]) -> Vec<Pose> {
+    let chain = &view.robot.chain;
+    let mut ahead = goals;
+    let passed = shared.mover.passed(execution, view.now);
+    for point in passed.iter().flatten() {
+        let [next, _, ..] = ahead else { break };
+        let Ok(tip) = forward_kinematics(chain, &point.positions) else {
+            break;
+        };
+        if (tip.translation.vector - next.translation.vector).norm() < NEAR {
+            ahead = ahead.get(1..).unwrap_or_default();
+        }
+    }
+    ahead.to_vec()
 }
 
 /// `None` when the node ends.
@@ -112,8 +260,8 @@ async fn until_the_end(
                 let message = format!("stopped in mid-motion: {}", failure.message);
                 return Some(End::Stop(Failure { message, ..failure }));
             }
-            if let Some(failure) = in_the_way(shared, execution, &mut looked_at) {
-                return Some(End::Stop(failure));
+            if let Some(blocked) = in_the_way(shared, execution, &mut looked_at) {
+                return Some(End::Blocked(blocked));
             }
             continue;
         }
@@ -134,7 +282,7 @@ fn in_the_way(
     shared: &Shared,
     execution: &Execution,
     looked_at: &mut Option<Arc<ObstacleSet>>,
-) -> Option<Failure> {
+) -> Option<Blocked> {
     let guard = execution.guard.as_ref()?;
     let view = shared.view().ok()?;
     if looked_at
@@ -148,27 +296,58 @@ fn in_the_way(
     // What was asked for with the goal went well with the obstacles then; a fault now is theirs.
     let (obstacles, _) = with_extra(&view, &guard.extra).ok()?;
     let chain = &view.robot.chain;
-    let blocked = |what: String| {
-        let message = format!("{what} came into the way of the motion: stopping");
-        Failure::new(Code::InvalidMotionPlan, message)
-    };
+    let horizon = horizon(&view, &rest);
     match violation(chain, obstacles.list(), guard.clearance, &rest) {
         Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
-            return Some(blocked(format!("obstacle \"{obstacle}\"")));
+            let soon = beginning(&rest, horizon);
+            let near = violation(chain, obstacles.list(), guard.clearance, &soon);
+            return Some(Blocked {
+                what: format!("obstacle \"{obstacle}\""),
+                far: near.is_none_or(|(missing, _)| missing <= PATH_TOLERANCE),
+            });
         }
         _ => {}
     }
-    if !view.parameters.check_motion {
+    if !view.parameters.collision.check_motion {
         return None;
     }
     let checker = Checker::new(&view, chain, &obstacles, &mut Vec::new()).ok()?;
     let meeting = checker.meets(&rest)?;
     match &meeting.with {
-        Met::Obstacle(id) => Some(blocked(format!(
-            "obstacle \"{id}\", which link \"{}\" would meet in {:.2} s,",
-            meeting.link, meeting.time
-        ))),
+        Met::Obstacle(id) => Some(Blocked {
+            what: format!("obstacle \"{id}\" (for link \"{}\")", meeting.link),
+            far: meeting.time > horizon,
+        }),
         Met::Link(_) => None,
+    }
+}
+
+/// How far ahead the way must be free if the arm is to plan while it moves on \[s\]: planning, and
+/// coming to rest gently, should nothing come of it.
+fn horizon(view: &View, rest: &Trajectory) -> f64 {
+    let thinking = THINKING.as_secs_f64();
+    let Ok(limits) = view.parameters.motion_limits(&view.robot.chain) else {
+        return f64::INFINITY;
+    };
+    let speeds = rest
+        .points
+        .iter()
+        .take_while(|point| point.time <= thinking);
+    let stop = speeds
+        .flat_map(|point| point.velocities.iter().zip(limits.acceleration()))
+        .fold(0.0_f64, |most, (speed, acceleration)| {
+            most.max(speed.abs() / acceleration)
+        });
+    thinking + stop / BLEND_STOP_SHARE + SPARE
+}
+
+/// The part of a trajectory before `until` \[s\].
+fn beginning(trajectory: &Trajectory, until: f64) -> Trajectory {
+    let before = trajectory.points.iter().filter(|point| point.time < until);
+    let end = trajectory.sample(until.min(trajectory.duration()));
+    Trajectory {
+        joint_names: trajectory.joint_names.clone(),
+        points: before.cloned().chain(end).collect(),
     }
 }
 

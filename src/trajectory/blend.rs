@@ -85,7 +85,9 @@ fn gentle_stop(
     moving: &TrajectoryPoint,
     limits: &MotionLimits,
 ) -> Result<Stop, BlendError> {
-    let gentle = limits.scaled(1.0, BLEND_STOP_SHARE).unwrap_or_else(|_| limits.clone());
+    let gentle = limits
+        .scaled(1.0, BLEND_STOP_SHARE)
+        .unwrap_or_else(|_| limits.clone());
     let stop = stop_trajectory(chain, &moving.positions, &moving.velocities, &gentle)?;
     if stop.outside.is_empty() {
         return Ok(stop);
@@ -151,7 +153,10 @@ fn checked_stop(
     limits: &MotionLimits,
 ) -> Result<Trajectory, BlendError> {
     let stop = gentle_stop(chain, moving, limits)?.trajectory;
-    let rest = stop.points.last().map_or(&moving.positions, |p| &p.positions);
+    let rest = stop
+        .points
+        .last()
+        .map_or(&moving.positions, |p| &p.positions);
     if let Some(first) = next.points.first() {
         for (joint, (&start, &stop)) in first.iter().zip(rest).enumerate() {
             if (start - stop).abs() > BLEND_START_TOLERANCE {
@@ -208,7 +213,8 @@ impl Phases {
             sum.accelerations.iter_mut().for_each(|a| *a = 0.0);
         }
         let after = self.parts.partition_point(|(begin, _)| *begin <= time);
-        let Some((begin, timed)) = after.checked_sub(1).and_then(|last| self.parts.get(last)) else {
+        let Some((begin, timed)) = after.checked_sub(1).and_then(|last| self.parts.get(last))
+        else {
             return Some(sum);
         };
         let new = timed.state(time - begin);
@@ -257,9 +263,8 @@ impl Phases {
                 kept.push(time);
             }
         }
-        times.retain(|time| {
-            *time == 0.0 || kept.iter().all(|jump| (jump - time).abs() > 1.5 * pad)
-        });
+        times
+            .retain(|time| *time == 0.0 || kept.iter().all(|jump| (jump - time).abs() > 1.5 * pad));
         times.extend(kept.iter().flat_map(|jump| [jump - pad, jump + pad]));
         let mut whole: Vec<f64> = times.iter().map(|t| (t * 1e9).round() / 1e9).collect();
         whole.retain(|time| *time >= 0.0);
@@ -276,7 +281,12 @@ fn room(stop: &Trajectory, time: f64, limits: &MotionLimits) -> Option<MotionLim
     }
     let state = stop.sample(time)?;
     let (mut velocity, mut acceleration) = (Vec::new(), Vec::new());
-    for (joint, (&v, &a)) in limits.velocity().iter().zip(limits.acceleration()).enumerate() {
+    for (joint, (&v, &a)) in limits
+        .velocity()
+        .iter()
+        .zip(limits.acceleration())
+        .enumerate()
+    {
         let speed = state.velocities.get(joint)?.abs();
         // Velocities fall until the end, decelerations are constant or end early.
         let braking = stop
@@ -284,7 +294,9 @@ fn room(stop: &Trajectory, time: f64, limits: &MotionLimits) -> Option<MotionLim
             .windows(2)
             .filter(|pair| pair[1].time > time)
             .filter_map(|pair| pair[0].segment_to(&pair[1], joint))
-            .fold(0.0_f64, |most, segment| most.max(segment.max_acceleration()));
+            .fold(0.0_f64, |most, segment| {
+                most.max(segment.max_acceleration())
+            });
         if v - speed < LEAST_ROOM * v || a - braking < LEAST_ROOM * a {
             return None;
         }
@@ -357,11 +369,13 @@ fn joined_up(mut first: Trajectory, second: Trajectory) -> Trajectory {
     if !first.points.is_empty() {
         first.points.pop();
     }
-    first.points.extend(second.points.into_iter().map(|mut point| {
-        // On whole nanoseconds, as both are.
-        point.time = ((point.time + offset) * 1e9).round() / 1e9;
-        point
-    }));
+    first
+        .points
+        .extend(second.points.into_iter().map(|mut point| {
+            // On whole nanoseconds, as both are.
+            point.time = ((point.time + offset) * 1e9).round() / 1e9;
+            point
+        }));
     first
 }
 
@@ -427,12 +441,16 @@ fn keeps_limits(
 ) -> bool {
     let slack = 1.0 + SAMPLING_SLACK;
     chain.dofs.iter().enumerate().all(|(joint, dof)| {
-        let (Some(&v), Some(&a)) = (limits.velocity().get(joint), limits.acceleration().get(joint))
-        else {
+        let (Some(&v), Some(&a)) = (
+            limits.velocity().get(joint),
+            limits.acceleration().get(joint),
+        ) else {
             return false;
         };
         let first = stop.points.first();
-        let speed = first.and_then(|p| p.velocities.get(joint)).map_or(0.0, |v| v.abs());
+        let speed = first
+            .and_then(|p| p.velocities.get(joint))
+            .map_or(0.0, |v| v.abs());
         let (mut lower, mut upper) = (dof.lower, dof.upper);
         for point in first.into_iter().chain(stop.points.last()) {
             if let Some(&position) = point.positions.get(joint) {

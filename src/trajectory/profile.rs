@@ -79,9 +79,7 @@ impl Profile {
     /// rate from which it can.
     pub fn fits_start(&self) -> Result<(), f64> {
         match (self.start_x, self.x.first()) {
-            (Some(wanted), Some(&got)) if wanted > got * (1.0 + 1e-9) => {
-                Err((got / wanted).sqrt())
-            }
+            (Some(wanted), Some(&got)) if wanted > got * (1.0 + 1e-9) => Err((got / wanted).sqrt()),
             _ => Ok(()),
         }
     }

@@ -46,7 +46,9 @@ pub enum RetimeError {
         duration: f64,
     },
     /// A velocity at the start that cannot be used.
-    #[error("the velocity at the start is {got:?}: it must be {expected} finite numbers, one a joint")]
+    #[error(
+        "the velocity at the start is {got:?}: it must be {expected} finite numbers, one a joint"
+    )]
     StartVelocity {
         /// What was given.
         got: Vec<f64>,
@@ -265,7 +267,9 @@ impl TimedPath {
                 .and_then(|rate| Some((rate, *spline.knots().first()?)))
                 .map(|(rate, s)| Start { s, rate });
             let profile = Profile::fastest_from(&spline, limits, start);
-            profile.fits_start().map_err(|factor| RetimeError::StartTooFast { factor })?;
+            profile
+                .fits_start()
+                .map_err(|factor| RetimeError::StartTooFast { factor })?;
             sections.push(Section {
                 spline,
                 profile,
