@@ -16,6 +16,7 @@ mod info;
 mod path;
 mod path_batch;
 mod plan;
+mod plan_batch;
 mod plan_picture;
 mod plan_scene;
 mod scene;
@@ -45,6 +46,7 @@ enum Command {
     IkTree(ik_tree::IkTree),
     Info(info::Info),
     Plan(plan::PlanOptions),
+    PlanBatch(plan_batch::PlanBatch),
     Path(path::Path),
     PathBatch(path_batch::PathBatch),
     Inflate(inflate::Inflate),
@@ -98,6 +100,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::IkTree(options) => ik_tree::run(options),
         Command::Info(options) => info::run(options),
         Command::Plan(options) => plan::run(options),
+        Command::PlanBatch(command) => command.run(),
         Command::Path(command) => command.run(),
         Command::PathBatch(command) => command.run(),
         Command::Inflate(command) => command.run(),

@@ -223,7 +223,7 @@ fn to_json(report: &Report) -> Result<String, CliError> {
 }
 
 /// The smallest of sorted values that at least the share `q` of them does not exceed.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }

@@ -4,6 +4,7 @@ use parry3d_f64::math::Vector;
 use parry3d_f64::query::gjk::VoronoiSimplex;
 
 use super::bodies::{bodies, Body, CollisionOptions, CollisionWarning, MeshSource, Meshes};
+use super::cover::Covers;
 use super::frames::{Frame, Steps};
 use super::mesh::{MeshError, MeshStore};
 use super::pairs::AllowedPair;
@@ -103,6 +104,8 @@ pub struct CollisionModel {
     pub(super) clearance: f64,
     pub(super) self_clearance: f64,
     warnings: Vec<CollisionWarning>,
+    /// Balls that contain the bodies, for motions.
+    pub(super) covers: Covers,
 }
 
 impl CollisionModel {
@@ -156,11 +159,13 @@ impl CollisionModel {
         let bodies = bodies(model, chain, &steps, meshes, options, &mut warnings);
         // NaN counts as none.
         let positive = |value: f64| value.max(0.0);
+        let groups = groups(&bodies, chain.joints.len());
         let mut arm = Self {
+            covers: Covers::new(&bodies, &groups, chain),
             chain: chain.clone(),
             steps,
             names: model.links.iter().map(|link| link.name.clone()).collect(),
-            groups: groups(&bodies, chain.joints.len()),
+            groups,
             bodies,
             pairs: Vec::new(),
             pair_groups: Vec::new(),
@@ -181,6 +186,11 @@ impl CollisionModel {
     /// Pairs of links that may touch, and why.
     pub fn allowed_pairs(&self) -> &[AllowedPair] {
         &self.allowed
+    }
+
+    /// How many values a configuration has.
+    pub fn dof(&self) -> usize {
+        self.chain.dof()
     }
 
     /// Whether any link that moves has a shape at all.

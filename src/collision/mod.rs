@@ -7,20 +7,28 @@
 mod arm;
 mod blocks;
 mod bodies;
+mod cover;
 mod decompose;
+mod footprint;
 mod frames;
 mod hull;
 mod mesh;
+mod motion;
 mod narrow;
 mod near;
 mod pairs;
 mod shape;
 mod sweep;
+mod tally;
+mod travel;
 mod world;
 
 pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
 pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
 pub use mesh::{mesh_points, MeshError, MeshParts, MeshStore};
+pub use motion::{MotionChecker, MotionVerdict};
 pub use pairs::AllowedPair;
+pub(crate) use pairs::Samples;
 pub use sweep::{MotionContact, PathContact};
+pub use tally::ContactTally;
 pub use world::{CollisionWorld, Prism, WorldError, GROUND};

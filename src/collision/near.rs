@@ -55,6 +55,80 @@ pub(super) fn within(
     None
 }
 
+/// What two sets are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Apart {
+    /// A plane keeps them apart by more than is needed in its direction.
+    Enough,
+    /// Not that, but they are farther from each other than `least`.
+    Near,
+    /// As near as `least`.
+    Touching,
+}
+
+/// Whether the sets are farther from each other than `least` \[m\], and than is `needed` in the
+/// direction (a unit vector) across some plane between them; the other terms are those of
+/// [`within`]. Without `prove` only the first is of interest.
+#[inline]
+pub(super) fn apart(
+    farthest: impl Fn(Vector) -> Vector,
+    towards: Vector,
+    least: f64,
+    prove: bool,
+    needed: impl Fn(Vector) -> f64,
+) -> Option<Apart> {
+    let mut v = farthest(towards);
+    let near = least.max(RESOLUTION);
+    let mut simplex = Simplex::new(v);
+    let mut last = f64::INFINITY;
+    let between = -v.dot(towards);
+    let mut clear = between > near;
+    if clear {
+        if !prove {
+            return Some(Apart::Near);
+        }
+        if between > needed(towards) {
+            return Some(Apart::Enough);
+        }
+    }
+    for _ in 0..ROUNDS {
+        let square = v.length_squared();
+        if square <= near * near {
+            return Some(Apart::Touching);
+        }
+        if square >= last {
+            return clear.then_some(Apart::Near);
+        }
+        last = square;
+        let w = farthest(-v);
+        let along = v.dot(w);
+        let length = square.sqrt();
+        // A plane across `v` lies between the sets, `along / length` wide.
+        if along > near * length {
+            clear = true;
+            if !prove {
+                return Some(Apart::Near);
+            }
+            let needed = needed(v / length);
+            if along > needed * length {
+                return Some(Apart::Enough);
+            }
+            // The distance is at most `length`, and directions change little from here on.
+            if length < 0.9 * needed {
+                return Some(Apart::Near);
+            }
+        }
+        if square - along <= RESOLUTION * length {
+            return Some(if clear { Apart::Near } else { Apart::Touching });
+        }
+        match simplex.nearest_with(w) {
+            Some(nearest) => v = nearest,
+            None => return Some(Apart::Touching),
+        }
+    }
+    clear.then_some(Apart::Near)
+}
+
 /// Up to four points whose hull is searched for the point nearest to the origin.
 struct Simplex {
     points: [Vector; 4],

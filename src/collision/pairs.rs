@@ -16,10 +16,14 @@ pub enum AllowedPair {
 }
 
 /// Pseudo-random numbers in [0, 1), the same every time \[Steele2014\].
-struct Samples(u64);
+pub(crate) struct Samples(u64);
 
 impl Samples {
-    fn next(&mut self) -> f64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -112,7 +116,7 @@ impl CollisionModel {
         if samples == 0 {
             return Vec::new();
         }
-        let mut random = Samples(0x5eed);
+        let mut random = Samples::new(0x5eed);
         let mut scratch = CheckScratch::default();
         for _ in 0..samples {
             if links.is_empty() {

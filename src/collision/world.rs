@@ -5,6 +5,7 @@ use parry3d_f64::shape::SupportMap;
 
 use super::blocks::Blocks;
 use super::decompose::{convex_pieces, Fault};
+use super::footprint::Footprint;
 
 /// Heights are cut off here \[m\]: beyond any arm, and small enough to keep digits.
 const FAR: f64 = 1e3;
@@ -71,6 +72,7 @@ pub(super) struct Piece {
     faces: Vec<[f64; 3]>,
     pub low: Vector,
     pub high: Vector,
+    pub footprint: Footprint,
 }
 
 impl Piece {
@@ -103,6 +105,7 @@ impl Piece {
         Self {
             obstacle,
             faces: faces.collect(),
+            footprint: Footprint::new(&corners, min_z, max_z),
             corners,
             low,
             high,
