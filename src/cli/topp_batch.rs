@@ -99,7 +99,9 @@ impl ToppBatch {
         let limits = MotionLimits::new(file.vmax.clone(), file.amax.clone())
             .map_err(|error| bad(error.to_string()))?;
         if file.paths.is_empty() {
-            return Err(bad("no paths: 'paths' must be a list with one at least".into()));
+            return Err(bad(
+                "no paths: 'paths' must be a list with one at least".into()
+            ));
         }
         let results: Vec<ItemResult> = file.paths.iter().map(|item| timed(item, &limits)).collect();
         print_table(&results);
@@ -209,8 +211,16 @@ fn print_table(results: &[ItemResult]) {
         groups.entry(&result.group).or_default().push(result);
     }
     let header = [
-        "kind", "paths", "failed", "median us", "p99 us", "median gap %", "worst gap %",
-        "worst |v| ratio", "worst |a| ratio", "median knots",
+        "kind",
+        "paths",
+        "failed",
+        "median us",
+        "p99 us",
+        "median gap %",
+        "worst gap %",
+        "worst |v| ratio",
+        "worst |a| ratio",
+        "median knots",
     ];
     let rows: Vec<Vec<String>> = groups
         .into_iter()
@@ -227,7 +237,9 @@ fn print_table(results: &[ItemResult]) {
                 gaps => format!("{:.4}", quantile(gaps, q)),
             };
             let worst = |values: Vec<f64>| {
-                values.last().map_or("-".to_owned(), |worst| format!("{worst:.6}"))
+                values
+                    .last()
+                    .map_or("-".to_owned(), |worst| format!("{worst:.6}"))
             };
             vec![
                 group.to_owned(),
@@ -239,7 +251,10 @@ fn print_table(results: &[ItemResult]) {
                 percent(1.0),
                 worst(sorted(&|r| r.max_velocity_ratio)),
                 worst(sorted(&|r| r.max_acceleration_ratio)),
-                format!("{}", quantile(&sorted(&|r| Some(r.knots.len() as f64)), 0.5)),
+                format!(
+                    "{}",
+                    quantile(&sorted(&|r| Some(r.knots.len() as f64)), 0.5)
+                ),
             ]
         })
         .collect();

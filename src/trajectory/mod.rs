@@ -6,6 +6,7 @@ mod controller_rules;
 mod gate;
 mod gate_error;
 mod gate_motion;
+mod intervals;
 mod limits;
 mod message;
 mod polynomial;
@@ -13,6 +14,7 @@ mod profile;
 mod program;
 mod retime;
 mod sampled;
+mod solver;
 mod spline;
 mod stop;
 
@@ -32,7 +34,8 @@ pub use limits::{LimitDefaults, LimitsError, MotionLimits};
 pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
 pub use polynomial::{JointState, Segment};
 pub use retime::{
-    retime, RetimeError, TimedPath, TimingKnot, TimingOptions, SAMPLING_SLACK, START_ANGLE_COSINE,
+    retime, RetimeError, TimedPath, TimingKnot, TimingOptions, KNOT_SLACK, SAMPLING_SLACK,
+    START_ANGLE_COSINE,
 };
 pub use sampled::{Interpolation, Trajectory, TrajectoryPoint};
 pub use spline::{EndCondition, Spline, SplineError};

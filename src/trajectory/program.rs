@@ -1,88 +1,204 @@
-//! Linear programs in two unknowns, thousands of them for one profile.
+//! Linear programs in two unknowns, hundreds of them for one profile.
+//!
+//! In an interval all limits are rows −share ≤ a·x + b·y + c ≤ share, x and y being ṡ² at its two ends.
+//! For a given y they leave a range of x, whose upper end is a concave function of y. Most often
+//! it still rises at the largest y, and one pass over the rows answers; else its maximum is found by
+//! cutting planes, which end after as many steps as lines meet there \[Seidel1991\].
 
-/// An inequality a·x + b·y ≤ 1.
-pub(super) type Row = [f64; 2];
+/// Rows of one block of joints: four Bernstein coefficients for each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows<const W: usize> {
+    pub a: [[f64; W]; 4],
+    pub b: [[f64; W]; 4],
+    pub c: [[f64; W]; 4],
+}
 
-/// The largest x with a·x + b·y ≤ 1 for all rows, 0 ≤ y ≤ `height`, 0 ≤ x ≤ `cap`: a linear
-/// program in two unknowns, one inequality after the other \[Seidel1991\]. `active` names the rows
-/// that decided last time; they are tried first. The origin always satisfies all.
-pub(super) fn largest_x(rows: &[Row], height: f64, cap: f64, active: &mut [usize; 2]) -> f64 {
-    const SLACK: f64 = 1.0 + 1e-13;
-    // Rows without a negative part bound x and y by themselves: a small box keeps digits.
-    let (mut cap, mut height) = (cap, height);
-    for &[a, b] in rows {
-        if a >= 0.0 && b >= 0.0 {
-            // `abs`, as 1/−0 would be minus infinity.
-            cap = cap.min(1.0 / a.abs());
-            height = height.min(1.0 / b.abs());
+/// A bound and its slope.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    value: f64,
+    slope: f64,
+}
+
+/// The range of x for one y.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    high: Line,
+    low: Line,
+}
+
+impl Range {
+    /// How much room there is between the bounds: concave in y.
+    fn room(&self) -> Line {
+        Line {
+            value: self.high.value - self.low.value,
+            slope: self.high.slope - self.low.slope,
         }
     }
-    let (mut x, mut y) = (cap, height);
-    let first = *active;
-    let order = first
-        .into_iter()
-        .chain((0..rows.len()).filter(|k| !first.contains(k)));
-    for (place, k) in order.enumerate() {
-        let Some(&[a, b]) = rows.get(k) else { continue };
-        if a * x + b * y <= SLACK {
-            continue;
+}
+
+/// How far bounds may contradict each other by rounding, as a share of the scale of x.
+const ROUNDING: f64 = 1e-10;
+/// Most steps of a search; each removes a line, and there are few.
+const STEPS: usize = 60;
+
+/// The programs of one interval.
+pub(super) struct Program<'a, const W: usize> {
+    pub rows: &'a [Rows<W>],
+    /// What a row may reach, 1 or less.
+    pub share: f64,
+    /// Largest x.
+    pub cap: f64,
+    /// Coefficients smaller than this are as good as zero: a row's share of them is lost in rounding.
+    pub tiny: f64,
+}
+
+impl<const W: usize> Program<'_, W> {
+    /// Bounds of x at `y`.
+    #[inline(always)]
+    fn range(&self, y: f64) -> Range {
+        let (mut high, mut high_slope) = ([f64::INFINITY; W], [0.0; W]);
+        let (mut low, mut low_slope) = ([f64::NEG_INFINITY; W], [0.0; W]);
+        for rows in self.rows {
+            for k in 0..4 {
+                for l in 0..W {
+                    let a = rows.a[k][l];
+                    let a = if a.abs() < self.tiny { self.tiny } else { a };
+                    let inverse = 1.0 / a;
+                    let centre = -inverse * (rows.b[k][l] * y + rows.c[k][l]);
+                    let half = self.share * inverse.abs();
+                    let slope = -inverse * rows.b[k][l];
+                    let (above, below) = (centre + half, centre - half);
+                    let lower = above < high[l];
+                    high[l] = if lower { above } else { high[l] };
+                    high_slope[l] = if lower { slope } else { high_slope[l] };
+                    let higher = below > low[l];
+                    low[l] = if higher { below } else { low[l] };
+                    low_slope[l] = if higher { slope } else { low_slope[l] };
+                }
+            }
         }
-        // The new optimum lies on the line of this row: clip the line by all rows before.
-        let square = a * a + b * b;
-        let (px, py) = (a / square, b / square);
-        let length = square.sqrt();
-        let (dx, dy) = (-b / length, a / length);
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        let mut deciding = k;
-        let clip = |slope: f64, room: f64, low: &mut f64, high: &mut f64| {
-            // slope · t ≤ room, for rows of unit length. A (nearly) parallel line decides nothing:
-            // the current row cuts off what all rows before it allowed, so it is the tighter one.
-            if slope.abs() < 1e-11 {
-                return false;
-            }
-            let end = room / slope;
-            if slope > 0.0 && end < *high {
-                *high = end;
-                return dx > 0.0;
-            }
-            if slope < 0.0 && end > *low {
-                *low = end;
-                return dx < 0.0;
-            }
-            false
+        let mut range = Range {
+            high: Line {
+                value: self.cap,
+                slope: 0.0,
+            },
+            low: Line {
+                value: 0.0,
+                slope: 0.0,
+            },
         };
-        clip(-dx, px, &mut low, &mut high);
-        clip(dx, cap - px, &mut low, &mut high);
-        clip(-dy, py, &mut low, &mut high);
-        clip(dy, height - py, &mut low, &mut high);
-        let before = first
-            .into_iter()
-            .chain((0..rows.len()).filter(|k| !first.contains(k)))
-            .take(place);
-        for l in before {
-            let Some(&[a, b]) = rows.get(l) else { continue };
-            let length = (a * a + b * b).sqrt();
-            let (slope, room) = ((a * dx + b * dy) / length, (1.0 - a * px - b * py) / length);
-            if clip(slope, room, &mut low, &mut high) {
-                deciding = l;
+        for l in 0..W {
+            if high[l] < range.high.value {
+                range.high = Line {
+                    value: high[l],
+                    slope: high_slope[l],
+                };
+            }
+            if low[l] > range.low.value {
+                range.low = Line {
+                    value: low[l],
+                    slope: low_slope[l],
+                };
             }
         }
-        // Empty only by rounding: the middle is then as near as it gets.
-        let t = if low > high {
-            0.5 * (low + high)
-        } else if dx >= 0.0 {
-            high
-        } else {
-            low
-        };
-        x = px + t * dx;
-        y = py + t * dy;
-        *active = [k, deciding];
+        range
     }
-    if active[0] == active[1] {
-        active[1] = usize::from(active[0] == 0);
+
+    /// The largest x for which there is a y in [0, `height`]; `None` if there is none at all.
+    pub fn largest_x(&self, height: f64) -> Option<f64> {
+        let slack = ROUNDING * self.cap.min(1.0 / self.tiny);
+        let top = self.range(height);
+        if top.high.slope >= 0.0 && top.room().value >= 0.0 {
+            return Some(top.high.value);
+        }
+        let mut right = (height, top);
+        for _ in 0..STEPS {
+            let room = right.1.room();
+            if room.value >= -slack {
+                break;
+            }
+            // All y above the line's zero are out, by the line; if it falls the other way, all are.
+            let y = right.0 - room.value / room.slope;
+            if room.slope >= 0.0 || !(0.0..right.0).contains(&y) {
+                return self.at_bottom(slack);
+            }
+            right = (y, self.range(y));
+        }
+        if right.1.room().value < -slack {
+            return None;
+        }
+        if right.1.high.slope >= 0.0 {
+            return Some(right.1.high.value);
+        }
+        let mut left = (0.0, self.range(0.0));
+        for _ in 0..STEPS {
+            let room = left.1.room();
+            if room.value >= -slack {
+                break;
+            }
+            let y = left.0 - room.value / room.slope;
+            if room.slope <= 0.0 || y.is_nan() || y >= right.0 {
+                // Between them by rounding only.
+                return Some(right.1.high.value);
+            }
+            left = (y, self.range(y));
+        }
+        if left.1.high.slope <= 0.0 {
+            return Some(left.1.high.value);
+        }
+        for _ in 0..STEPS {
+            let (l, r) = (left.1.high, right.1.high);
+            let y =
+                left.0 + (r.value - l.value + r.slope * (left.0 - right.0)) / (l.slope - r.slope);
+            if !(y > left.0 && y < right.0) {
+                break;
+            }
+            let expected = l.value + l.slope * (y - left.0);
+            let middle = self.range(y);
+            if middle.high.value >= expected - 1e-13 * expected.abs() {
+                return Some(middle.high.value);
+            }
+            if middle.high.slope >= 0.0 {
+                left = (y, middle);
+            } else {
+                right = (y, middle);
+            }
+        }
+        Some(left.1.high.value.max(right.1.high.value))
     }
-    x.max(0.0)
+
+    fn at_bottom(&self, slack: f64) -> Option<f64> {
+        let range = self.range(0.0);
+        (range.room().value >= -slack).then_some(range.high.value)
+    }
+
+    /// The largest y up to `height` for a given x; `None` if there is none.
+    #[inline(always)]
+    pub fn largest_y(&self, x: f64, height: f64) -> Option<f64> {
+        let mut high = [f64::INFINITY; W];
+        let mut low = [f64::NEG_INFINITY; W];
+        // What decided x is met again: not to be missed by a digit.
+        let share = self.share * (1.0 + 1e-12);
+        for rows in self.rows {
+            for k in 0..4 {
+                for l in 0..W {
+                    let b = rows.b[k][l];
+                    let b = if b.abs() < self.tiny { self.tiny } else { b };
+                    let inverse = 1.0 / b;
+                    let centre = -inverse * (rows.a[k][l] * x + rows.c[k][l]);
+                    let half = share * inverse.abs();
+                    let (above, below) = (centre + half, centre - half);
+                    high[l] = if above < high[l] { above } else { high[l] };
+                    low[l] = if below > low[l] { below } else { low[l] };
+                }
+            }
+        }
+        let high = high.into_iter().fold(height, f64::min);
+        let low = low.into_iter().fold(0.0, f64::max);
+        let slack = ROUNDING.sqrt() * height.max(x);
+        (low <= high + slack).then_some(high.max(low.min(height)).max(0.0))
+    }
 }
 
 #[cfg(test)]
@@ -91,15 +207,23 @@ mod tests {
     use proptest::prelude::*;
 
     /// All pairs of lines, the slow way.
-    fn oracle(rows: &[Row], height: f64, cap: f64) -> f64 {
-        let mut lines: Vec<(f64, f64, f64)> = rows.iter().map(|r| (r[0], r[1], 1.0)).collect();
-        lines.extend([
-            (1.0, 0.0, cap),
+    fn oracle(program: &Program<2>, height: f64) -> Option<f64> {
+        let mut lines = vec![
+            (1.0, 0.0, program.cap),
             (-1.0, 0.0, 0.0),
             (0.0, 1.0, height),
             (0.0, -1.0, 0.0),
-        ]);
-        let mut best = 0.0_f64;
+        ];
+        for rows in program.rows {
+            for k in 0..4 {
+                for l in 0..2 {
+                    let (a, b, c) = (rows.a[k][l], rows.b[k][l], rows.c[k][l]);
+                    lines.push((a, b, program.share - c));
+                    lines.push((-a, -b, program.share + c));
+                }
+            }
+        }
+        let mut best: Option<f64> = None;
         for (i, p) in lines.iter().enumerate() {
             for q in &lines[..i] {
                 let determinant = p.0 * q.1 - p.1 * q.0;
@@ -109,23 +233,53 @@ mod tests {
                 let x = (p.2 * q.1 - p.1 * q.2) / determinant;
                 let y = (p.0 * q.2 - p.2 * q.0) / determinant;
                 if lines.iter().all(|l| l.0 * x + l.1 * y <= l.2 + 1e-9) {
-                    best = best.max(x);
+                    best = Some(best.map_or(x, |b| b.max(x)));
                 }
             }
         }
         best
     }
 
+    fn grid() -> impl Strategy<Value = [[f64; 2]; 4]> {
+        prop::array::uniform4(prop::array::uniform2(
+            prop_oneof![4 => -3.0..3.0f64, 1 => Just(0.0)],
+        ))
+    }
+
     proptest! {
         #[test]
-        fn the_linear_program_agrees_with_all_pairs_of_lines(
-            rows in prop::collection::vec(prop::array::uniform2(-3.0..3.0f64), 0..20),
+        fn the_program_agrees_with_all_pairs_of_lines(
+            a in grid(),
+            b in grid(),
+            c in prop::array::uniform4(prop::array::uniform2(-0.6..0.6f64)),
+            offset in any::<bool>(),
             height in 0.0..4.0f64,
-            active in prop::array::uniform2(0..20usize),
+            share in 0.5..1.0f64,
         ) {
-            let mut active = active;
-            let x = largest_x(&rows, height, 50.0, &mut active);
-            prop_assert!((x - oracle(&rows, height, 50.0)).abs() < 1e-6);
+            let c = if offset { c } else { [[0.0; 2]; 4] };
+            let rows = [Rows { a, b, c }];
+            let program = Program { rows: &rows, share, cap: 50.0, tiny: 1e-13 };
+            let (fast, slow) = (program.largest_x(height), oracle(&program, height));
+            match (fast, slow) {
+                (Some(fast), Some(slow)) => prop_assert!((fast - slow).abs() < 1e-6, "{fast} {slow}"),
+                (None, None) => {}
+                // Nearly nothing is left: a matter of tolerance.
+                (Some(x), None) => {
+                    let range = (0..=4000).map(|k| program.range(height * f64::from(k) / 4000.0));
+                    prop_assert!(range.fold(f64::NEG_INFINITY, |m, r| m.max(r.room().value)) > -1e-3, "{x}");
+                }
+                (None, Some(_)) => prop_assert!(false, "nothing was found"),
+            }
+            // And forwards: the rows hold, and a little more does not.
+            if let Some(x) = fast {
+                if let Some(y) = program.largest_y(x * 0.999, height) {
+                    let holds = |y: f64, slack: f64| (0..4).all(|k| (0..2).all(|l| {
+                        (a[k][l] * x * 0.999 + b[k][l] * y + c[k][l]).abs() <= share + slack
+                    }));
+                    prop_assert!(holds(y, 1e-6));
+                    prop_assert!(y >= height - 1e-12 || !holds(y + 1e-3, -1e-9) || y + 1e-3 > height);
+                }
+            }
         }
     }
 }

@@ -12,6 +12,9 @@ const REPAIRS: usize = 16;
 /// How far the interpolation between samples may go over a limit (a share of it).
 pub const SAMPLING_SLACK: f64 = 5e-4;
 
+/// How far [`TimedPath::knots`] may be off the motion's accelerations (a share of the limits).
+pub const KNOT_SLACK: f64 = 5e-4;
+
 /// Why a path cannot be timed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RetimeError {
@@ -172,7 +175,7 @@ pub struct TimedPath {
     stretch: f64,
 }
 
-/// A grid point of a timed path; between two of one section s̈ is constant.
+/// A point of a timed path; between two of one section s̈ is constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimingKnot {
     /// Which section between stops.
@@ -308,10 +311,10 @@ impl TimedPath {
         let mut sections = Vec::with_capacity(self.sections.len() - number);
         for (index, section) in self.sections.iter().enumerate().skip(number) {
             let start = (index == number).then(|| {
-                let (s, rate) = section.profile.at(own - section.start);
+                let law = section.profile.law(own - section.start);
                 Start {
-                    s,
-                    rate: rate / self.stretch,
+                    s: law.s,
+                    rate: law.rate / self.stretch,
                 }
             });
             // At the very start the rules of the start apply: rest, or a derivative of zero.
@@ -348,18 +351,33 @@ impl TimedPath {
             * self.stretch
     }
 
-    /// The grid of the speed profile.
+    /// The motion as points between which s̈ is constant. Where it is not, points are put so close
+    /// to each other that no joint's acceleration is off by more than [`KNOT_SLACK`] of its limit.
     pub fn knots(&self) -> Vec<TimingKnot> {
         let mut knots = Vec::new();
         for (number, section) in self.sections.iter().enumerate() {
-            let profile = &section.profile;
-            for ((&s, &x), &t) in profile.s.iter().zip(&profile.x).zip(&profile.t) {
+            let (profile, spline) = (&section.profile, &section.spline);
+            let mut time = section.start;
+            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
+            let mut push = |s: f64, time: f64, rate: f64| {
                 knots.push(TimingKnot {
                     section: number,
-                    time: (section.start + t) * self.stretch,
+                    time: time * self.stretch,
                     s,
-                    rate: x.sqrt() / self.stretch,
+                    rate: rate / self.stretch,
                 });
+            };
+            push(profile.s.first().copied().unwrap_or(0.0), time, rate);
+            for interval in 0..profile.piece.len() {
+                let parts = profile.parts(interval, spline, &self.limits, KNOT_SLACK);
+                for part in 1..=parts {
+                    let (s, x) = profile.inside(interval, part as f64 / parts as f64);
+                    let step = (profile.s[interval + 1] - profile.s[interval]) / parts as f64;
+                    let next = x.sqrt();
+                    time += 2.0 * step / (rate + next);
+                    rate = next;
+                    push(s, time, rate);
+                }
             }
         }
         knots
@@ -387,9 +405,10 @@ impl TimedPath {
         };
         let local = own - start;
         let outside = time < 0.0 || time > self.duration();
-        let (i, s, rate, u) = profile.law(local);
+        let law = profile.law(local);
+        let (piece, rate, u) = (profile.piece[law.interval], law.rate, law.acceleration);
         for joint in 0..spline.dof() {
-            let [q, d, dd] = spline.evaluate(profile.piece[i], joint, s);
+            let [q, d, dd] = spline.evaluate(piece, joint, law.s);
             let (velocity, acceleration) = if outside {
                 (0.0, 0.0)
             } else {

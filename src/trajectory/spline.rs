@@ -189,6 +189,18 @@ impl Spline {
         ]
     }
 
+    /// Whether all derivatives are exactly zero at the start and at the end.
+    pub(super) fn rests_at_ends(&self) -> [bool; 2] {
+        let still = |slopes: Option<&[f64]>| slopes.is_some_and(|s| s.iter().all(|m| *m == 0.0));
+        [
+            still(self.slopes.get(..self.dof)),
+            still(
+                self.slopes
+                    .get(self.slopes.len().saturating_sub(self.dof)..),
+            ),
+        ]
+    }
+
     /// Value, first and second derivative of `joint` at `s`, by the polynomial of `piece`.
     pub fn evaluate(&self, piece: usize, joint: usize, s: f64) -> [f64; 3] {
         let u = s - self.knots.get(piece).copied().unwrap_or(0.0);
