@@ -72,12 +72,7 @@ fn ask(
         chain,
         obstacles,
         settings,
-        &PathRequest {
-            start,
-            goals,
-            ik: &ik,
-            solver: "",
-        },
+        &PathRequest::new(start, goals, &ik),
     )
 }
 
@@ -350,12 +345,8 @@ fn already_there_is_no_motion() {
         values: chain.middle(),
         weights: vec![1.0; 7],
     });
-    let request = PathRequest {
-        start: &start,
-        goals: &[goal, goal],
-        ik: &ik,
-        solver: "",
-    };
+    let goals = [goal, goal];
+    let request = PathRequest::new(&start, &goals, &ik);
     let plan = arm_planner::motion::plan(&chain, &[], &settings(&chain), &request).unwrap();
     assert_eq!(plan.trajectory.points.len(), 1);
 }
@@ -387,12 +378,7 @@ fn refused(
     assert_eq!(error.kind(), kind, "{error}");
     // The quick look beforehand must say the same, or leave it to the planner.
     let ik = IkRequest::new(Pose::identity());
-    let request = PathRequest {
-        start,
-        goals,
-        ik: &ik,
-        solver: "",
-    };
+    let request = PathRequest::new(start, goals, &ik);
     match check_goals(&chain, obstacles, &settings.path, &request) {
         Err(early) => assert_eq!(early.to_string(), error.to_string()),
         Ok(()) => assert!(matches!(
@@ -599,10 +585,8 @@ fn an_unknown_solver_lists_the_choices() {
     let ik = IkRequest::new(Pose::identity());
     let goals = [down(0.42, 0.28, 0.26)];
     let request = PathRequest {
-        start: &START,
-        goals: &goals,
-        ik: &ik,
         solver: "magic",
+        ..PathRequest::new(&START, &goals, &ik)
     };
     let error = plan(&chain, &[], &settings(&chain), &request).unwrap_err();
     assert_eq!(error.kind(), PlanErrorKind::UnknownSolver);
@@ -633,12 +617,7 @@ fn giving_up_is_told() {
     let enough = || true;
     ik.give_up = Some(&enough);
     let goals = [down(0.42, 0.28, 0.26)];
-    let request = PathRequest {
-        start: &START,
-        goals: &goals,
-        ik: &ik,
-        solver: "",
-    };
+    let request = PathRequest::new(&START, &goals, &ik);
     let error = plan(&chain, &[], &settings(&chain), &request).unwrap_err();
     assert_eq!(error.kind(), PlanErrorKind::TimedOut, "{error}");
 }
@@ -662,12 +641,8 @@ fn a_distant_preferred_posture_is_approached_gently() {
         let end = |posture: Option<Posture>| {
             let mut ik = IkRequest::new(Pose::identity());
             ik.posture = posture;
-            let request = PathRequest {
-                start: &start,
-                goals: &[goal],
-                ik: &ik,
-                solver: "",
-            };
+            let goals = [goal];
+            let request = PathRequest::new(&start, &goals, &ik);
             let plan = plan(&chain, &[], &settings, &request).unwrap();
             check(&chain, &[], &settings, &start, &[goal], &plan);
             far(&plan.path.joint_path.points.last().unwrap().clone())

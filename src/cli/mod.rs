@@ -8,6 +8,7 @@ mod chart;
 mod collide_batch;
 mod collision;
 mod fk;
+mod follow_batch;
 mod ik;
 mod ik_batch;
 mod ik_tree;
@@ -18,8 +19,11 @@ mod path_batch;
 mod plan;
 mod plan_batch;
 mod plan_picture;
+mod plan_random;
 mod plan_scene;
+pub mod random_scene;
 mod scene;
+mod stages;
 pub mod svg;
 mod table;
 mod topp_batch;
@@ -41,12 +45,14 @@ struct Arguments {
 enum Command {
     CollideBatch(collide_batch::CollideBatch),
     Fk(fk::Fk),
+    FollowBatch(follow_batch::FollowBatch),
     Ik(ik::Ik),
     IkBatch(ik_batch::IkBatch),
     IkTree(ik_tree::IkTree),
     Info(info::Info),
     Plan(plan::PlanOptions),
     PlanBatch(plan_batch::PlanBatch),
+    PlanRandom(plan_random::PlanRandom),
     Path(path::Path),
     PathBatch(path_batch::PathBatch),
     Inflate(inflate::Inflate),
@@ -95,12 +101,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome: Result<(), CliError> = match &arguments.command {
         Command::CollideBatch(options) => collide_batch::run(options),
         Command::Fk(options) => fk::run(options),
+        Command::FollowBatch(command) => command.run(),
         Command::Ik(options) => ik::run(options),
         Command::IkBatch(options) => ik_batch::run(options),
         Command::IkTree(options) => ik_tree::run(options),
         Command::Info(options) => info::run(options),
         Command::Plan(options) => plan::run(options),
         Command::PlanBatch(command) => command.run(),
+        Command::PlanRandom(command) => command.run(),
         Command::Path(command) => command.run(),
         Command::PathBatch(command) => command.run(),
         Command::Inflate(command) => command.run(),

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::arm::{read_text, write_text};
 use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
+use super::stages::quantile;
 use super::CliError;
 use crate::planar::{PlanarWorld, WorldOptions};
 use crate::roadmap::{build_roadmap, Roadmap};
@@ -222,12 +223,6 @@ fn to_json(report: &Report) -> Result<String, CliError> {
         .map_err(|error| CliError::BadInput(format!("the result cannot be written: {error}")))
 }
 
-/// The smallest of sorted values that at least the share `q` of them does not exceed.
-pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let rank = (q * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
-}
-
 fn print_table(report: &Report) {
     let failed = report.results.iter().filter(|r| !r.ok).count();
     println!("scene      {} ({} vertices)", report.scene, report.vertices);
@@ -258,19 +253,5 @@ fn print_table(report: &Report) {
             "reference  {} lengths compared, largest relative difference {:.1e} (query {})",
             reference.compared, reference.max_relative_difference, reference.worst_query
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quantile;
-
-    #[test]
-    fn quantiles_of_sorted_times() {
-        let times: Vec<f64> = (1..=200).map(f64::from).collect();
-        assert_eq!(quantile(&times, 0.5), 100.0);
-        assert_eq!(quantile(&times, 0.99), 198.0);
-        assert_eq!(quantile(&[7.0], 0.99), 7.0);
-        assert_eq!(quantile(&[], 0.5), 0.0);
     }
 }

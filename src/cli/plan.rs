@@ -1,5 +1,6 @@
 //! `arm-planner plan`: a timed motion around obstacles, without ROS.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,12 +9,13 @@ use serde::Serialize;
 
 use super::arm::{write_text, ArmOptions, JointValues, Numbers};
 use super::scene::ContactArgument;
+use super::stages::{StageClock, Stages};
 use super::{plan_picture, plan_scene, table, CliError};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, validated_pose, Pose};
 use crate::model::Chain;
-use crate::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planning::{PathRequest, PathSettings};
+use crate::motion::{plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
+use crate::planning::{Partial, PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
@@ -32,6 +34,32 @@ pub(super) struct PlanOptions {
     /// Pose of the tip in the base frame: x,y,z,qx,qy,qz,qw, or x,y,z to keep the orientation. May be repeated.
     #[arg(long, value_name = "POSE", required = true, allow_hyphen_values = true)]
     goal: Vec<Numbers>,
+    /// Planning plane: its pose in the base frame, x,y,z or x,y,z,qx,qy,qz,qw; the scene is in its coordinates.
+    #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
+    plane: Option<Numbers>,
+    /// Height above the plane at which the tip may go up, over and down where it cannot go around, or where
+    /// that is shorter \[m\].
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
+    safe_height: Option<f64>,
+    /// Largest distance of the tip from its path between two configurations \[m\].
+    #[arg(
+        long,
+        value_name = "METRES",
+        default_value_t = 1e-3,
+        allow_negative_numbers = true
+    )]
+    deviation: f64,
+    /// The same for its orientation [degrees].
+    #[arg(
+        long,
+        value_name = "DEGREES",
+        default_value_t = 0.5,
+        allow_negative_numbers = true
+    )]
+    angle_deviation: f64,
+    /// Where the arm cannot follow, print the part of the path that it can (with --json: its configurations).
+    #[arg(long)]
+    partial: bool,
     /// Distance that the tip keeps from obstacles \[m\].
     #[arg(
         long,
@@ -119,6 +147,13 @@ struct Output<'a> {
     fraction: f64,
     duration: f64,
     planning_time: f64,
+    /// Time of each stage \[s\].
+    stages: BTreeMap<String, f64>,
+    /// Goals, from 1, to which the tip left its route.
+    left_route: &'a [usize],
+    /// Configurations of the part that can be followed, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    partial: Vec<Vec<f64>>,
     route: Vec<Vec<[f64; 2]>>,
     joints: Vec<String>,
     trajectory: Vec<Point<'a>>,
@@ -156,13 +191,15 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let mut ik = IkRequest::new(Pose::identity());
     ik.give_up = Some(&give_up);
     let request = PathRequest {
-        start: &start,
-        goals: &goals,
-        ik: &ik,
         solver: &options.solver,
+        partial: options.partial,
+        ..PathRequest::new(&start, &goals, &ik)
     };
-    let result = plan(&chain, &obstacles, &settings, &request);
+    let mut clock = StageClock::start();
+    let observer = &mut |stage| clock.enter(stage);
+    let result = plan_observed(&chain, &obstacles, &settings, &request, observer);
     let planning_time = begun.elapsed().as_secs_f64();
+    let stages = clock.stop();
 
     match result {
         Ok(plan) => {
@@ -176,15 +213,18 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
                 )?;
             }
             if options.json {
-                print_json(&success(&plan, planning_time))
+                print_json(&success(&plan, planning_time, &stages))
             } else {
-                print!("{}", report(&chain, &plan, planning_time));
+                print!("{}", report(&chain, &plan, planning_time, &stages));
                 Ok(())
             }
         }
         Err(error) => {
             if options.json {
-                print_json(&failure(&chain, &error, planning_time))?;
+                print_json(&failure(&chain, &error, planning_time, &stages))?;
+            }
+            if let (true, Some(part)) = (options.partial && !options.json, error.partial()) {
+                print!("{}", partial_report(&chain, part, error.fraction()));
             }
             Err(sort(error))
         }
@@ -198,6 +238,40 @@ fn print_json(output: &Output<'_>) -> Result<(), CliError> {
     Ok(())
 }
 
+/// The part of a path that can be followed, as a table.
+fn partial_report(chain: &Chain, part: &Partial, fraction: f64) -> String {
+    let names = chain.joint_names();
+    let header: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rows: Vec<Vec<String>> = part
+        .joint_path
+        .points
+        .iter()
+        .map(|q| q.iter().map(|value| format!("{value:.4}")).collect())
+        .collect();
+    format!(
+        "the first {:.1} % of the path:\n{}",
+        100.0 * fraction,
+        table::render(&header, &rows)
+    )
+}
+
+/// A pose of three (the orientation is `orientation`) or seven numbers; `orientation` becomes its own.
+fn pose(
+    option: &str,
+    numbers: &Numbers,
+    orientation: &mut nalgebra::Vector4<f64>,
+) -> Result<Pose, CliError> {
+    let bad = |error: String| CliError::BadInput(format!("{option}: {error}"));
+    let values = &numbers.0;
+    match values.len() {
+        3 => {}
+        7 => *orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6]),
+        other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
+    }
+    validated_pose([values[0], values[1], values[2]], (*orientation).into())
+        .map_err(|error| bad(error.to_string()))
+}
+
 fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose>, CliError> {
     let bad = |error: String| CliError::BadInput(format!("--goal: {error}"));
     let tip = forward_kinematics(chain, start).map_err(|error| bad(error.to_string()))?;
@@ -205,18 +279,7 @@ fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose
     options
         .goal
         .iter()
-        .map(|numbers| {
-            let values = &numbers.0;
-            match values.len() {
-                3 => {}
-                7 => {
-                    orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6])
-                }
-                other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
-            }
-            validated_pose([values[0], values[1], values[2]], orientation.into())
-                .map_err(|error| bad(error.to_string()))
-        })
+        .map(|numbers| pose("--goal", numbers, &mut orientation))
         .collect()
 }
 
@@ -229,8 +292,18 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
     let limits = MotionLimits::from_chain(chain, &defaults)
         .and_then(|limits| limits.scaled(options.velocity_scaling, options.acceleration_scaling))
         .map_err(|error| CliError::BadInput(error.to_string()))?;
+    let mut level = nalgebra::Vector4::new(0.0, 0.0, 0.0, 1.0);
+    let plane = match &options.plane {
+        Some(numbers) => pose("--plane", numbers, &mut level)?,
+        None => Pose::identity(),
+    };
     Ok(PlanSettings {
         path: PathSettings {
+            plane,
+            safe_height: options.safe_height,
+            deviation: options.deviation,
+            angle_deviation: options.angle_deviation.to_radians(),
+            scene: options.svg.is_some(),
             clearance: options.clearance,
             roadmap: options.roadmap.clone(),
             contact: options.contact.into(),
@@ -252,7 +325,7 @@ fn sort(error: PlanError) -> CliError {
     }
 }
 
-fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
+fn success<'a>(plan: &'a Plan, planning_time: f64, stages: &Stages) -> Output<'a> {
     let route = |route: &Vec<nalgebra::Point2<f64>>| route.iter().map(|p| [p.x, p.y]).collect();
     Output {
         ok: true,
@@ -263,6 +336,9 @@ fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
         fraction: 1.0,
         duration: plan.trajectory.duration(),
         planning_time,
+        stages: stages.named(),
+        left_route: &plan.path.left_route,
+        partial: Vec::new(),
         route: plan.path.routes.iter().map(route).collect(),
         joints: plan.trajectory.joint_names.clone(),
         trajectory: plan
@@ -279,7 +355,12 @@ fn success(plan: &Plan, planning_time: f64) -> Output<'_> {
     }
 }
 
-fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'a> {
+fn failure<'a>(
+    chain: &Chain,
+    error: &PlanError,
+    planning_time: f64,
+    stages: &Stages,
+) -> Output<'a> {
     Output {
         ok: false,
         reason: error.to_string(),
@@ -289,6 +370,11 @@ fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'
         fraction: error.fraction(),
         duration: 0.0,
         planning_time,
+        stages: stages.named(),
+        left_route: &[],
+        partial: error
+            .partial()
+            .map_or(Vec::new(), |part| part.joint_path.points.clone()),
         route: Vec::new(),
         joints: chain.joint_names(),
         trajectory: Vec::new(),
@@ -298,7 +384,7 @@ fn failure<'a>(chain: &Chain, error: &PlanError, planning_time: f64) -> Output<'
 /// Samples of the motion from which the report takes the largest speeds.
 const PEAK_SAMPLES: usize = 5000;
 
-fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
+fn report(chain: &Chain, plan: &Plan, planning_time: f64, stages: &Stages) -> String {
     let mut text = String::new();
     for note in &plan.path.notes {
         let _ = writeln!(text, "note: {note}");
@@ -325,7 +411,18 @@ fn report(chain: &Chain, plan: &Plan, planning_time: f64) -> String {
         plan.trajectory.duration(),
         plan.trajectory.points.len()
     );
-    let _ = writeln!(text, "planned in  {:.1} ms\n", planning_time * 1e3);
+    for goal in &plan.path.left_route {
+        let _ = writeln!(
+            text,
+            "off route   to goal {goal}: the arm cannot follow the route, it goes its own way"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "planned in  {:.1} ms: {}\n",
+        planning_time * 1e3,
+        stages.words()
+    );
     // The motion itself, not its points alone: these may lie far apart.
     let duration = plan.trajectory.duration();
     let motion: Vec<crate::trajectory::TrajectoryPoint> = (0..=PEAK_SAMPLES)

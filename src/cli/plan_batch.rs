@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arm::{read_model, read_text, write_text};
 use super::collision::{chain_for, read_prisms, ShapeOptions};
-use super::path_batch::quantile;
+use super::stages::quantile;
 use super::CliError;
 use crate::collision::{CollisionModel, CollisionWorld};
 use crate::model::{did_you_mean, Chain};

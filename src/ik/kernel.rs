@@ -194,6 +194,13 @@ impl<const N: usize, const M: usize> Kernel<N, M> {
         })
     }
 
+    /// Another target.
+    pub(super) fn aim(&mut self, target: &Isometry3<f64>) {
+        let goal = target.translation.vector;
+        self.target_rotation = columns(&target.rotation);
+        self.target_translation = [goal.x, goal.y, goal.z];
+    }
+
     /// Asks for some of six rows.
     pub(super) fn masked(mut self, axes: TaskAxes) -> Self {
         self.axes = Some(axes);

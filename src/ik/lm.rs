@@ -10,6 +10,7 @@
 use super::kernel::{damped_step, Kernel};
 use super::request::{Goal, IkError, IkRequest, IkSolution, IkSolver};
 use super::verify::{self, Outcome};
+use crate::kinematics::{Pose, Residual};
 use crate::model::Chain;
 
 /// Levenberg–Marquardt from the seed alone: the fastest single descent.
@@ -70,11 +71,17 @@ pub(super) struct Descent {
 }
 
 /// A chain and target made ready for any number of descents.
-pub(super) trait Descend {
+pub(super) trait Descend: Send {
     /// Descends from `q` (inside the limits) and leaves the best configuration there.
     fn descend(&mut self, q: &mut [f64], budget: &Budget<'_>) -> Descent;
     /// Squared task error at `q`.
     fn squared_error(&self, q: &[f64]) -> f64;
+    /// Another target for the same chain.
+    fn aim(&mut self, target: &Pose);
+    /// Distance \[m\] and angle \[rad\] of `q`'s pose from the target, as far as the goal asks for them.
+    fn off(&self, q: &[f64]) -> Residual;
+    /// Takes out of `wish` what would move the task at `q`; what is left moves the null space alone.
+    fn into_null_space(&mut self, q: &[f64], wish: &mut [f64]);
 }
 
 struct Prepared<const N: usize, const M: usize> {
@@ -95,11 +102,42 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
         self.kernel.error(&widened(q)).squared
     }
 
+    fn aim(&mut self, target: &Pose) {
+        self.kernel.aim(target);
+    }
+
+    fn off(&self, q: &[f64]) -> Residual {
+        let error = self.kernel.error(&widened(q));
+        Residual {
+            position: error.position2.sqrt(),
+            orientation: error.orientation2.sqrt(),
+        }
+    }
+
+    fn into_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
+        let mut jacobian = [[0.0; M]; N];
+        self.kernel
+            .linearise(&widened(q), &mut jacobian, &mut self.scratch);
+        let mut moved = [0.0; M];
+        for (column, part) in jacobian.iter().zip(wish.iter()) {
+            for (sum, slope) in moved.iter_mut().zip(column) {
+                *sum += slope * part;
+            }
+        }
+        // Masked rows are zero rows: a trace of damping keeps the equations regular.
+        if let Some(step) = damped_step(&jacobian, &moved, 1e-12) {
+            for (part, taken) in wish.iter_mut().zip(&step) {
+                *part -= taken;
+            }
+        }
+    }
+
     fn descend(&mut self, values: &mut [f64], budget: &Budget<'_>) -> Descent {
         let dof = values.len();
         let kernel = &self.kernel;
         let mut q: [f64; N] = widened(values);
         let mut jacobian = [[0.0; M]; N];
+        let mut ahead = jacobian;
         let mut error = kernel.linearise(&q, &mut jacobian, &mut self.scratch);
         let mut factor = budget.damping;
         let mut iterations = 0;
@@ -156,10 +194,12 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
                 since_milestone = 0;
                 continue;
             }
-            let trial = kernel.error(&next);
+            // Most steps are taken, so the Jacobian there is computed in one go with the error.
+            let trial = kernel.linearise(&next, &mut ahead, &mut self.scratch);
             if trial.squared < error.squared {
                 q = next;
-                error = kernel.linearise(&q, &mut jacobian, &mut self.scratch);
+                error = trial;
+                std::mem::swap(&mut jacobian, &mut ahead);
                 factor = (factor * 0.2).max(1e-6);
             } else {
                 factor *= 6.0;

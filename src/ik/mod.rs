@@ -16,6 +16,7 @@
 //! | `reach`, `beyond_limits` | proofs that a target is out of reach, and which limits are in the way |
 //! | `nearest` | the nearest configuration to a target out of reach |
 //! | `task` | goals that ask for some axes of a pose |
+//! | `tracker` | one arm, many targets close together |
 //! | `restart` | where to start again |
 //! | `seed` | seeds by joint names |
 //! | `winding` | full turns |
@@ -44,6 +45,7 @@ mod seed;
 mod task;
 #[cfg(test)]
 mod test_arms;
+mod tracker;
 mod verify;
 mod winding;
 
@@ -65,3 +67,4 @@ pub use request::{
 };
 pub use seed::{seed_from_names, SeedError, SeedWarning};
 pub use task::{TaskAxes, TaskAxesError};
+pub use tracker::Tracker;

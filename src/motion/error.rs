@@ -1,7 +1,8 @@
 //! Why there is no motion.
 
+use crate::collision::{Contact, Obstacle as Met};
 use crate::ik::IkError;
-use crate::planning::{BreakCause, Partial, PathError};
+use crate::planning::{BreakCause, JointSpaceError, Partial, PathError};
 use crate::roadmap::{End, RouteError};
 use crate::trajectory::RetimeError;
 
@@ -28,6 +29,12 @@ pub enum PlanErrorKind {
     GoalNoIk,
     /// The arm cannot follow the tip's path all the way.
     PathBroken,
+    /// At the start a link meets an obstacle or another link.
+    StartCollides,
+    /// The arm reaches the goal in collision only.
+    GoalCollides,
+    /// On the way a link would meet an obstacle or another link.
+    WayCollides,
     /// No timing was found, or the timed motion comes too close to an obstacle.
     Timing,
     /// Time was up.
@@ -53,6 +60,21 @@ pub enum PlanError {
         /// How much is missing \[m\].
         missing: f64,
     },
+    /// A link comes closer than its clearance in the timed motion, at the finest sampling.
+    #[error("between its samples, after {time:.3} s, the motion brings link \"{}\" too close to {}", contact.link, words(&contact.with))]
+    Collides {
+        /// When \[s\].
+        time: f64,
+        /// What meets what.
+        contact: Contact,
+    },
+}
+
+fn words(with: &Met) -> String {
+    match with {
+        Met::Obstacle(id) => format!("obstacle \"{id}\""),
+        Met::Link(name) => format!("link \"{name}\""),
+    }
 }
 
 impl PlanError {
@@ -61,7 +83,9 @@ impl PlanError {
         let path = match self {
             PlanError::Path(path) => path,
             PlanError::Timing(RetimeError::Period { .. }) => return PlanErrorKind::InvalidRequest,
-            PlanError::Timing(_) | PlanError::TooClose { .. } => return PlanErrorKind::Timing,
+            PlanError::Timing(_) | PlanError::TooClose { .. } | PlanError::Collides { .. } => {
+                return PlanErrorKind::Timing
+            }
         };
         match path {
             PathError::NoGoal
@@ -69,11 +93,15 @@ impl PlanError {
             | PathError::StartNotFinite { .. }
             | PathError::GoalNotFinite { .. }
             | PathError::NotPositive { .. }
+            | PathError::Check(_)
+            | PathError::Plane(_)
             | PathError::World(_) => PlanErrorKind::InvalidRequest,
             PathError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
             PathError::UnknownSolver(_) => PlanErrorKind::UnknownSolver,
             PathError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
-            PathError::Route { source, .. } => route_kind(source),
+            PathError::Route { source, .. } | PathError::RouteOver { source, .. } => {
+                route_kind(source)
+            }
             PathError::Goal { source, .. } => match source {
                 source if source.is_unreachable() => PlanErrorKind::GoalUnreachable,
                 IkError::NotConverged {
@@ -82,11 +110,19 @@ impl PlanError {
                 IkError::NotConverged { .. } => PlanErrorKind::GoalNoIk,
                 _ => PlanErrorKind::InvalidRequest,
             },
-            PathError::PathBroken {
-                cause: BreakCause::GaveUp,
+            PathError::OffRoute {
+                source: JointSpaceError::GaveUp { .. },
                 ..
             } => PlanErrorKind::TimedOut,
-            PathError::PathBroken { .. } => PlanErrorKind::PathBroken,
+            PathError::PathBroken { cause, .. } | PathError::OffRoute { cause, .. } => {
+                match cause {
+                    BreakCause::GaveUp => PlanErrorKind::TimedOut,
+                    BreakCause::Collision { .. } => PlanErrorKind::WayCollides,
+                    _ => PlanErrorKind::PathBroken,
+                }
+            }
+            PathError::StartCollides { .. } => PlanErrorKind::StartCollides,
+            PathError::GoalCollides { .. } => PlanErrorKind::GoalCollides,
         }
     }
 

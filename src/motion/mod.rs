@@ -6,10 +6,13 @@ pub use error::{PlanError, PlanErrorKind};
 
 use nalgebra::Point2;
 
-use crate::kinematics::forward_kinematics;
+use crate::collision::{MotionChecker, MotionVerdict};
+use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
 use crate::planar::predicates::Side;
-use crate::planning::{plan_path, ArmPath, Obstacle, PathRequest, PathSettings};
+use crate::planning::{
+    follow_tip, plan_tip, ArmCheck, ArmPath, Observer, Obstacle, PathRequest, PathSettings, Stage,
+};
 use crate::trajectory::{MotionLimits, RetimeError, TimedPath, Trajectory, TrajectoryPoint};
 
 /// How far \[m\] the timed motion may come closer to an obstacle than the clearance: what smooth
@@ -22,6 +25,12 @@ const REFINEMENTS: u32 = 4;
 /// Spacing in time \[s\] at which the finished motion is compared with the obstacles, and how
 /// many samples there are at most.
 const CHECK_PERIOD: (f64, usize) = (2e-3, 50_000);
+
+/// Samples that are compared with the same few obstacles.
+const GROUP: usize = 16;
+
+/// Motions between points of the trajectory that come so close \[m\] to a contact may be refused.
+const SWEEP: f64 = 2e-4;
 
 /// How to plan, and how fast to move.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +52,8 @@ pub struct Plan {
     pub trajectory: Trajectory,
 }
 
-/// Plans a path for the arm, see [`plan_path`], times it within the limits, and checks that the
-/// motion as it will be executed keeps the clearance.
+/// Plans a path for the arm, see [`crate::planning::plan_path`], times it within the limits, and checks that
+/// the motion as it will be executed keeps the clearance.
 ///
 /// # Errors
 /// See [`PlanError`].
@@ -54,23 +63,106 @@ pub fn plan(
     settings: &PlanSettings,
     request: &PathRequest<'_>,
 ) -> Result<Plan, PlanError> {
+    plan_observed(chain, obstacles, settings, request, &mut |_| {})
+}
+
+/// As [`plan`]; `observer` is told of each stage as it begins.
+///
+/// # Errors
+/// See [`PlanError`].
+pub fn plan_observed(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PlanSettings,
+    request: &PathRequest<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<Plan, PlanError> {
+    let tip = plan_tip(chain, obstacles, &settings.path, request, observer)?;
     let mut path_settings = settings.path.clone();
     let mut refinements = 0;
     loop {
-        let path = plan_path(chain, obstacles, &path_settings, request)?;
+        let path = follow_tip(chain, &tip, &path_settings, request, observer)?;
+        observer(Stage::Timing);
         let trajectory = timed(chain, &path, settings)?;
-        match violation(chain, obstacles, settings.path.clearance, &trajectory) {
-            Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
-                if refinements == REFINEMENTS {
-                    return Err(PlanError::TooClose { obstacle, missing });
-                }
+        observer(Stage::Check);
+        let fault = fault(chain, obstacles, settings, request, &path, &trajectory);
+        match fault {
+            None => return Ok(Plan { path, trajectory }),
+            Some(fault) if refinements == REFINEMENTS => return Err(fault),
+            Some(_) => {
                 refinements += 1;
                 path_settings.tip_step *= 0.5;
                 path_settings.angle_step *= 0.5;
+                path_settings.max_joint_step *= 0.5;
             }
-            _ => return Ok(Plan { path, trajectory }),
         }
     }
+}
+
+/// What is wrong with a finished motion, if anything is.
+fn fault(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PlanSettings,
+    request: &PathRequest<'_>,
+    path: &ArmPath,
+    trajectory: &Trajectory,
+) -> Option<PlanError> {
+    // Off its route the tip keeps no clearance of its own; the arm keeps the links'.
+    if path.left_route.is_empty() {
+        let PathSettings {
+            clearance, plane, ..
+        } = &settings.path;
+        match violation_in(plane, chain, obstacles, *clearance, trajectory) {
+            Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
+                return Some(PlanError::TooClose { obstacle, missing })
+            }
+            _ => {}
+        }
+    }
+    let arm = request.collision?;
+    collision(arm, trajectory).map(|(time, contact)| PlanError::Collides { time, contact })
+}
+
+/// When \[s\] and what the arm meets first along a trajectory, checked between its points, too (as if
+/// the joints moved in straight lines between samples at most 5 ms apart).
+pub fn collision(
+    arm: ArmCheck<'_>,
+    trajectory: &Trajectory,
+) -> Option<(f64, crate::collision::Contact)> {
+    const LOOK: f64 = 5e-3;
+    let mut checker = MotionChecker::new(arm.model, arm.world);
+    let mut last: Option<(f64, Vec<f64>)> = None;
+    for (point, next) in trajectory
+        .points
+        .iter()
+        .zip(trajectory.points.iter().skip(1).map(Some).chain([None]))
+    {
+        let inner = match next {
+            Some(next) => ((next.time - point.time) / LOOK).ceil().clamp(1.0, 1e4) as usize,
+            None => 1,
+        };
+        for part in 0..inner {
+            let time = match next {
+                Some(next) => point.time + (next.time - point.time) * part as f64 / inner as f64,
+                None => point.time,
+            };
+            let q = if part == 0 {
+                point.positions.clone()
+            } else {
+                trajectory.sample(time)?.positions
+            };
+            let (before, from) = last.take().unwrap_or_else(|| (time, q.clone()));
+            match checker.motion(&from, &q, SWEEP).ok()? {
+                MotionVerdict::Free => {}
+                MotionVerdict::Contact(met) | MotionVerdict::TooClose(met) => {
+                    return Some((before + (time - before) * met.fraction, met.contact));
+                }
+            }
+            last = Some((time, q));
+        }
+    }
+    None
 }
 
 /// The motion along the path; a single point at time zero where nothing moves.
@@ -94,9 +186,20 @@ fn timed(
     }
 }
 
-/// By how much \[m\] the tip comes closer than `clearance` \[m\] to an obstacle at its height, along
-/// the whole trajectory, and to which one it does so most; `None` if it does not.
+/// By how much \[m\] the tip comes closer than `clearance` \[m\] to an obstacle (in the base frame), along the
+/// whole trajectory, and to which one it does so most; `None` if it does not.
 pub fn violation(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    clearance: f64,
+    trajectory: &Trajectory,
+) -> Option<(f64, String)> {
+    violation_in(&Pose::identity(), chain, obstacles, clearance, trajectory)
+}
+
+/// As [`violation`], for obstacles in the planning plane at `plane` (base frame).
+pub fn violation_in(
+    plane: &Pose,
     chain: &Chain,
     obstacles: &[Obstacle],
     clearance: f64,
@@ -105,30 +208,85 @@ pub fn violation(
     if obstacles.is_empty() {
         return None;
     }
+    let boxes: Vec<Bounds> = obstacles.iter().map(Bounds::of).collect();
     let duration = trajectory.duration();
     let count = ((duration / CHECK_PERIOD.0).ceil() as usize).clamp(1, CHECK_PERIOD.1);
     let mut worst: Option<(f64, &Obstacle)> = None;
+    let mut group: Vec<(Point2<f64>, f64)> = Vec::with_capacity(GROUP);
     for sample in 0..=count {
         let point = trajectory.sample(duration * sample as f64 / count as f64)?;
-        let tip = forward_kinematics(chain, &point.positions)
-            .ok()?
-            .translation
-            .vector;
-        let shadow = Point2::new(tip.x, tip.y);
-        for obstacle in obstacles {
-            // A tip that slides along the top or bottom within the tolerance only touches it.
-            if !obstacle.blocks((tip.z, tip.z), clearance - PATH_TOLERANCE) {
+        let tip = forward_kinematics(chain, &point.positions).ok()?;
+        let tip = plane.inverse_transform_point(&tip.translation.vector.into());
+        group.push((tip.xy(), tip.z));
+        if group.len() < GROUP && sample < count {
+            continue;
+        }
+        let around = Bounds::around(&group);
+        for (obstacle, bounds) in obstacles.iter().zip(&boxes) {
+            if !bounds.is_within(clearance, &around) {
                 continue;
             }
-            let distance = match obstacle.polygon.locate(&shadow) {
-                Side::Inside => -obstacle.polygon.boundary_distance(&shadow),
-                _ => obstacle.polygon.distance(&shadow),
-            };
-            let missing = clearance - distance;
-            if missing > 0.0 && worst.is_none_or(|(most, _)| missing > most) {
-                worst = Some((missing, obstacle));
+            for (shadow, height) in &group {
+                let missing = clearance - gap(obstacle, shadow, *height);
+                if missing > 0.0 && worst.is_none_or(|(most, _)| missing > most) {
+                    worst = Some((missing, obstacle));
+                }
             }
         }
+        group.clear();
     }
     worst.map(|(missing, obstacle)| (missing, obstacle.id.clone()))
+}
+
+/// Distance \[m\] of a point from a prism; inside, minus the least way out.
+fn gap(obstacle: &Obstacle, shadow: &Point2<f64>, height: f64) -> f64 {
+    let aside = match obstacle.polygon.locate(shadow) {
+        Side::Inside => -obstacle.polygon.boundary_distance(shadow),
+        _ => obstacle.polygon.distance(shadow),
+    };
+    let above = (obstacle.min_height - height).max(height - obstacle.max_height);
+    if aside > 0.0 && above > 0.0 {
+        aside.hypot(above)
+    } else {
+        aside.max(above)
+    }
+}
+
+/// A box with sides along the plane's axes.
+struct Bounds {
+    low: [f64; 3],
+    high: [f64; 3],
+}
+
+impl Bounds {
+    fn around(points: &[(Point2<f64>, f64)]) -> Bounds {
+        let mut bounds = Bounds {
+            low: [f64::INFINITY; 3],
+            high: [f64::NEG_INFINITY; 3],
+        };
+        for (shadow, height) in points {
+            for (axis, value) in [shadow.x, shadow.y, *height].into_iter().enumerate() {
+                bounds.low[axis] = bounds.low[axis].min(value);
+                bounds.high[axis] = bounds.high[axis].max(value);
+            }
+        }
+        bounds
+    }
+
+    fn of(obstacle: &Obstacle) -> Bounds {
+        let corners: Vec<(Point2<f64>, f64)> = obstacle
+            .polygon
+            .edges()
+            .flat_map(|(a, b)| [(a, obstacle.min_height), (b, obstacle.max_height)])
+            .collect();
+        Bounds::around(&corners)
+    }
+
+    /// Whether `other` comes closer than `distance` along every axis.
+    fn is_within(&self, distance: f64, other: &Bounds) -> bool {
+        (0..3).all(|axis| {
+            other.low[axis] < self.high[axis] + distance
+                && self.low[axis] < other.high[axis] + distance
+        })
+    }
 }

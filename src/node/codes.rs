@@ -232,6 +232,9 @@ impl From<&PlanError> for Failure {
                 }) => Code::JointJump,
                 _ => Code::PlanningFailed,
             },
+            PlanErrorKind::StartCollides => Code::StartStateInCollision,
+            PlanErrorKind::GoalCollides => Code::GoalInCollision,
+            PlanErrorKind::WayCollides => Code::PlanningFailed,
             PlanErrorKind::Timing => Code::InvalidMotionPlan,
             PlanErrorKind::TimedOut => Code::TimedOut,
         };

@@ -140,10 +140,8 @@ pub fn plan_order(
     let give_up = || cancelled() || expired();
     let template = from_parameters(parameters, chain, chain, Pose::identity(), &give_up);
     let request = PathRequest {
-        start: &order.start,
-        goals: &order.goals,
-        ik: &template,
         solver: &parameters.ik.solver,
+        ..PathRequest::new(&order.start, &order.goals, &template)
     };
     let result = plan(chain, obstacles.list(), &settings, &request);
     if cancelled() {
@@ -217,6 +215,7 @@ fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits
             angle_step: parameters.planning.angle_step,
             max_joint_step: parameters.planning.max_joint_step,
             limit_tolerance: parameters.limit_tolerance,
+            ..PathSettings::default()
         },
         limits: scaled,
         sample_period: parameters.timing.sample_period,
@@ -242,10 +241,8 @@ pub fn check_order(
     let give_up = || cancelled() || started.elapsed() >= timeout;
     let template = from_parameters(&view.parameters, chain, chain, Pose::identity(), &give_up);
     let request = PathRequest {
-        start: &order.start,
-        goals: &order.goals,
-        ik: &template,
         solver: &view.parameters.ik.solver,
+        ..PathRequest::new(&order.start, &order.goals, &template)
     };
     check_goals(chain, obstacles.list(), &settings.path, &request)
         .map_err(|error| Unplanned::from(PlanError::from(error)).failure)

@@ -1,11 +1,12 @@
 //! Why there is no plan.
 
+use crate::collision::{CheckError, Contact, Obstacle as Met};
 use crate::ik::{IkError, UnknownSolver};
 use crate::kinematics::Pose;
 use crate::planar::WorldError;
 use crate::roadmap::{RoadmapError, RouteError};
 
-use super::JointPath;
+use super::{JointPath, JointSpaceError};
 
 /// Why the arm cannot follow the tip's path beyond some point.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -48,12 +49,36 @@ pub enum BreakCause {
         /// Angle \[rad\].
         orientation: f64,
     },
+    /// A link meets an obstacle or another link.
+    #[error("link \"{link}\" meets {}", met(with))]
+    Collision {
+        /// The link.
+        link: String,
+        /// What it meets.
+        with: Met,
+    },
     /// Anything else that the solver says.
     #[error("{0}")]
     Ik(IkError),
     /// Time is up, or the caller has gone.
     #[error("time was up")]
     GaveUp,
+}
+
+fn met(with: &Met) -> String {
+    match with {
+        Met::Obstacle(id) => format!("obstacle \"{id}\""),
+        Met::Link(name) => format!("link \"{name}\""),
+    }
+}
+
+impl From<Contact> for BreakCause {
+    fn from(contact: Contact) -> Self {
+        BreakCause::Collision {
+            link: contact.link,
+            with: contact.with,
+        }
+    }
 }
 
 /// What was reached before the path broke.
@@ -115,6 +140,27 @@ pub enum PathError {
         /// How much is forgiven.
         tolerance: f64,
     },
+    /// The arm meets something at the start already.
+    #[error("at the start link \"{link}\" meets {}: move the arm out by hand or jogging, or check the obstacles", met(with))]
+    StartCollides {
+        /// The link.
+        link: String,
+        /// What it meets.
+        with: Met,
+    },
+    /// Whichever way the arm reaches the goal, it meets something.
+    #[error("goal {goal}: wherever the arm reaches it, it meets something (in one posture, link \"{link}\" meets {}): move the goal or the obstacle", met(with))]
+    GoalCollides {
+        /// Which goal, from 1.
+        goal: usize,
+        /// The link.
+        link: String,
+        /// What it meets.
+        with: Met,
+    },
+    /// A configuration that cannot be checked for collisions.
+    #[error("collision check: {0}")]
+    Check(#[from] CheckError),
     /// The obstacles cannot be made into a world.
     #[error("obstacles: {0}")]
     World(#[from] WorldError),
@@ -132,6 +178,23 @@ pub enum PathError {
         /// Why.
         source: RouteError,
     },
+    /// No route in the plane, and no way over the obstacles.
+    #[error(
+        "no route to goal {goal}: {source}; and none at the safe height of {height} m: {over}"
+    )]
+    RouteOver {
+        /// Which goal, from 1.
+        goal: usize,
+        /// Why there is no route in the plan view.
+        source: RouteError,
+        /// Height above the plane at which a way was looked for \[m\].
+        height: f64,
+        /// Why there is none at that height.
+        over: RouteError,
+    },
+    /// A planning plane or safe height that is no number.
+    #[error("the planning plane and the safe height must be finite: the {0} is not")]
+    Plane(&'static str),
     /// No joint values for a goal.
     #[error("goal {goal}: {source}")]
     Goal {
@@ -152,13 +215,29 @@ pub enum PathError {
         /// The part before.
         partial: Box<Partial>,
     },
+    /// The arm cannot follow the route, and no other motion to the goal was found either.
+    #[error("the arm can follow the route to goal {goal} for {:.1} % of its length only: {cause}; and off the route: {source}", 100.0 * fraction)]
+    OffRoute {
+        /// Which goal, from 1.
+        goal: usize,
+        /// Fraction of the whole path (all goals) that is possible on the route, 0 to 1.
+        fraction: f64,
+        /// Why the route cannot be followed any further.
+        cause: BreakCause,
+        /// Why there is no motion off the route.
+        source: JointSpaceError,
+        /// The part on the route.
+        partial: Box<Partial>,
+    },
 }
 
 impl PathError {
     /// Which part of the path is possible, 0 to 1.
     pub fn fraction(&self) -> f64 {
         match self {
-            PathError::PathBroken { fraction, .. } => *fraction,
+            PathError::PathBroken { fraction, .. } | PathError::OffRoute { fraction, .. } => {
+                *fraction
+            }
             _ => 0.0,
         }
     }
@@ -166,7 +245,9 @@ impl PathError {
     /// What was reached, where something was.
     pub fn partial(&self) -> Option<&Partial> {
         match self {
-            PathError::PathBroken { partial, .. } => Some(partial),
+            PathError::PathBroken { partial, .. } | PathError::OffRoute { partial, .. } => {
+                Some(partial)
+            }
             _ => None,
         }
     }

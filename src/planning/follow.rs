@@ -1,10 +1,17 @@
-//! The arm follows the tip's path: one configuration a sample, each found from the one before.
+//! The arm follows a curve of tip poses: one configuration a sample, each found from the one
+//! before.
+//!
+//! Between two samples the joints move in a straight line. How far the tip leaves its path there is
+//! a smooth function that is zero at both ends; it is measured at a quarter, half and three quarters of
+//! the way. No cubic polynomial with these zeros exceeds the largest of the three by more than a tenth,
+//! and what is not cubic falls with the fourth power of the step; so samples are close enough where
+//! the three stay below nine tenths.
 
-use nalgebra::Vector6;
-
-use super::{BreakCause, JointPath, TipPath};
-use crate::ik::{IkError, IkRequest, IkSolver, Posture};
-use crate::kinematics::{forward_kinematics, jacobian, manipulability, residual, Pose};
+use super::guide::Guide;
+use super::{ArmCheck, BreakCause};
+use crate::collision::{MotionChecker, MotionVerdict};
+use crate::ik::{IkError, IkRequest, IkSolution, Posture, Tracker};
+use crate::kinematics::{jacobian, manipulability};
 use crate::model::Chain;
 
 /// How finely the joints must follow the tip's path.
@@ -16,8 +23,8 @@ pub struct FollowSettings {
     pub angle_step: f64,
     /// Largest move of one joint between two samples \[rad or m\].
     pub max_joint_step: f64,
-    /// Largest distance of the tip from its path half-way between two samples, when the joints
-    /// move in a straight line between them \[m\].
+    /// Largest distance of the tip from its path between two samples, when the joints move in a
+    /// straight line between them \[m\].
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
@@ -32,155 +39,382 @@ pub(super) struct Broken {
     pub cause: BreakCause,
 }
 
+/// Configurations found so far, and the fraction of the path at each.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Trail {
+    pub points: Vec<Vec<f64>>,
+    pub fractions: Vec<f64>,
+}
+
+impl Trail {
+    pub(super) fn from(q: &[f64]) -> Trail {
+        Trail {
+            points: vec![q.to_vec()],
+            fractions: vec![0.0],
+        }
+    }
+
+    /// Sum of all joints' ways, the measure by which postures are compared \[rad, m\].
+    pub(super) fn motion(&self) -> f64 {
+        let pairs = self.points.iter().zip(self.points.iter().skip(1));
+        pairs.map(|(a, b)| distance(a, b)).sum()
+    }
+
+    pub(super) fn reached(&self) -> f64 {
+        self.fractions.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// Euclidean distance of two configurations.
+pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let squares = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b));
+    squares.sum::<f64>().sqrt()
+}
+
 /// Samples so close together that dividing further is hopeless: a fraction of one sample step.
-const FINEST: f64 = 1.0 / 256.0;
+const FINEST: f64 = 1.0 / 1024.0;
 
 /// Share of the largest joint step that the pull towards a preferred posture may take.
 const PULL: f64 = 0.1;
 
-/// Follows `path` from the configuration `start` (whose tip is at the path's beginning), appending
-/// to `joints` (which ends with `start` already) and to `poses` the tip's pose at each configuration.
-pub(super) fn follow(
-    chain: &Chain,
-    solver: &dyn IkSolver,
-    template: &IkRequest<'_>,
-    path: &TipPath,
-    settings: &FollowSettings,
-    joints: &mut JointPath,
-    poses: &mut Vec<Pose>,
-) -> Result<(), Broken> {
-    let (fractions, stops) = path.samples(settings.tip_step, settings.angle_step);
-    let mut request = template.clone();
-    request.restarts = false;
-    request.max_solutions = 1;
-    let Some(mut current) = joints.points.last().cloned() else {
-        return Ok(());
-    };
-    let mut reached = 0.0;
-    for (sample, &fraction) in fractions.iter().enumerate().skip(1) {
-        let step = fraction - reached;
+/// Share of the deviation that the places looked at may use, see the file's head.
+const MEASURED: f64 = 0.9;
+
+/// Share of the deviation within which each configuration meets its pose.
+const EXACT: f64 = 0.02;
+
+/// Motions between two samples that come so close \[m\] to a contact may be refused.
+const SWEEP: f64 = 2e-4;
+
+/// Follows one curve.
+pub(super) struct Walker<'a> {
+    pub chain: &'a Chain,
+    pub guide: &'a dyn Guide,
+    pub tracker: Tracker,
+    pub settings: &'a FollowSettings,
+    /// Goal, hooks and time of the request.
+    pub ik: &'a IkRequest<'a>,
+    pub checker: Option<MotionChecker<'a>>,
+    between: Vec<f64>,
+}
+
+impl<'a> Walker<'a> {
+    /// `None` for more degrees of freedom than there is room for.
+    pub(super) fn new(
+        chain: &'a Chain,
+        guide: &'a dyn Guide,
+        settings: &'a FollowSettings,
+        ik: &'a IkRequest<'a>,
+        arm: Option<ArmCheck<'a>>,
+    ) -> Option<Self> {
+        let tolerances = &ik.tolerances;
+        let position = tolerances.position.min(EXACT * settings.deviation);
+        let orientation = tolerances.orientation.min(EXACT * settings.angle_deviation);
+        Some(Walker {
+            chain,
+            guide,
+            tracker: Tracker::new(chain, ik.goal, position, orientation)?,
+            settings,
+            ik,
+            checker: arm.map(|arm| MotionChecker::new(arm.model, arm.world)),
+            between: Vec::new(),
+        })
+    }
+
+    pub(super) fn gives_up(&self) -> bool {
+        self.ik.give_up.is_some_and(|give_up| give_up())
+    }
+
+    /// Follows the curve from the end of `trail` to its end, joints moving as little as they can but
+    /// for a gentle pull towards `posture`.
+    pub(super) fn go(
+        &mut self,
+        samples: &[f64],
+        posture: Option<&Posture>,
+        trail: &mut Trail,
+    ) -> Result<(), Broken> {
+        let from = trail.reached();
+        let first = samples.partition_point(|sample| *sample <= from);
+        for &sample in samples.get(first..).unwrap_or(&[]) {
+            let bound = PULL * self.settings.max_joint_step;
+            self.advance(
+                sample,
+                trail,
+                &mut |before, last, (u, next), part, guess| {
+                    guess.copy_from_slice(last);
+                    // As things went on so far, unless that was long ago.
+                    if let Some((earlier, at)) = before {
+                        let ratio = (next - u) / (u - at);
+                        if ratio > 0.0 && ratio < 3.0 {
+                            for ((value, new), old) in guess.iter_mut().zip(last).zip(earlier) {
+                                *value += (new - old) * ratio;
+                            }
+                        }
+                    }
+                    if let Some(posture) = posture {
+                        // With only the tip bound, a redundant arm would otherwise run to its preferred
+                        // posture at the first sample.
+                        let bound = bound * part;
+                        let wanted = posture.values.iter().zip(&posture.weights);
+                        for ((value, q), (wish, weight)) in guess.iter_mut().zip(last).zip(wanted) {
+                            if *weight > 0.0 {
+                                *value += (wish - q).max(-bound).min(bound);
+                            }
+                        }
+                    }
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Follows the curve along configurations at given fractions (which do not fall), the first of which is
+    /// the end of `trail`: between two of them the joints keep as close to the straight line as the tip's
+    /// path allows. Two at the same fraction are joined by motion in the null space.
+    pub(super) fn along(
+        &mut self,
+        samples: &[f64],
+        nodes: &[(f64, Vec<f64>)],
+        trail: &mut Trail,
+    ) -> Result<(), Broken> {
+        for ((begin, from), (end, to)) in nodes.iter().zip(nodes.iter().skip(1)) {
+            if end > begin {
+                let first = samples.partition_point(|sample| sample <= begin);
+                let last = samples.partition_point(|sample| sample < end);
+                let inner = samples.get(first..last).unwrap_or(&[]);
+                for sample in inner.iter().chain([end]) {
+                    self.advance(*sample, trail, &mut |_, _, (_, next), _, guess| {
+                        let part = (next - begin) / (end - begin);
+                        for ((value, a), b) in guess.iter_mut().zip(from).zip(to) {
+                            *value = a + (b - a) * part;
+                        }
+                    })?;
+                }
+            } else {
+                self.turn_about(*begin, from, to, trail)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Motion in the null space at one place of the path.
+    fn turn_about(
+        &mut self,
+        u: f64,
+        from: &[f64],
+        to: &[f64],
+        trail: &mut Trail,
+    ) -> Result<(), Broken> {
+        let largest = from
+            .iter()
+            .zip(to)
+            .fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+        let mut pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
+        'finer: loop {
+            let mut found = Vec::with_capacity(pieces);
+            let mut last = trail.points.last().cloned().unwrap_or_default();
+            for piece in 1..=pieces {
+                if self.gives_up() {
+                    return Err(Broken {
+                        fraction: u,
+                        cause: BreakCause::GaveUp,
+                    });
+                }
+                let part = piece as f64 / pieces as f64;
+                let mut q: Vec<f64> = from
+                    .iter()
+                    .zip(to)
+                    .map(|(a, b)| a + (b - a) * part)
+                    .collect();
+                if let Err(cause) = self.step((u, &last), u, &mut q) {
+                    let hopeless = matches!(cause, BreakCause::Collision { .. });
+                    if hopeless || pieces > 512 {
+                        return Err(Broken { fraction: u, cause });
+                    }
+                    pieces *= 2;
+                    continue 'finer;
+                }
+                last.clone_from(&q);
+                found.push(q);
+            }
+            trail.fractions.extend(found.iter().map(|_| u));
+            trail.points.append(&mut found);
+            return Ok(());
+        }
+    }
+
+    /// From the end of `trail` to the fraction `target`, in one step or by halves. `guess` fills in where to
+    /// begin the search, given the point before the last with its fraction, the last point, the fractions
+    /// of the step, its share of the whole, and the place to fill.
+    #[allow(clippy::type_complexity)]
+    fn advance(
+        &mut self,
+        target: f64,
+        trail: &mut Trail,
+        guess: &mut dyn FnMut(Option<(&[f64], f64)>, &[f64], (f64, f64), f64, &mut [f64]),
+    ) -> Result<(), Broken> {
+        let whole = target - trail.reached();
         // A stack of fractions still to reach, the nearest on top.
-        let mut ahead = vec![fraction];
+        let mut ahead = vec![target];
         while let Some(&next) = ahead.last() {
-            if request.give_up.is_some_and(|give_up| give_up()) {
+            let reached = trail.reached();
+            if self.gives_up() {
                 return Err(Broken {
                     fraction: reached,
                     cause: BreakCause::GaveUp,
                 });
             }
-            request.target = path.pose(next);
-            request.posture = template.posture.as_ref().map(|posture| {
-                gently(
-                    posture,
-                    &current,
-                    PULL * settings.max_joint_step * (next - reached) / step,
-                )
-            });
-            let cause = match solver.solve(chain, &request, &current) {
-                Ok(solution) => {
-                    match too_far(
-                        chain,
-                        path,
-                        settings,
-                        (reached, &current),
-                        (next, &solution.q),
-                    ) {
-                        None => {
-                            current = solution.q;
-                            reached = next;
-                            ahead.pop();
-                            joints.points.push(current.clone());
-                            poses.push(request.target);
-                            continue;
-                        }
-                        Some(cause) => cause,
-                    }
-                }
-                Err(error) => explain(chain, error),
+            let Some(last) = trail.points.last() else {
+                return Ok(());
             };
-            if next - reached <= step * FINEST {
-                return Err(Broken {
-                    fraction: reached,
-                    cause,
+            let before = trail.points.len().checked_sub(2).and_then(|index| {
+                Some((
+                    trail.points.get(index)?.as_slice(),
+                    *trail.fractions.get(index)?,
+                ))
+            });
+            let mut q = last.clone();
+            guess(
+                before,
+                last,
+                (reached, next),
+                (next - reached) / whole,
+                &mut q,
+            );
+            match self.step((reached, last), next, &mut q) {
+                Ok(()) => {
+                    trail.points.push(q);
+                    trail.fractions.push(next);
+                    ahead.pop();
+                }
+                Err(cause) => {
+                    if next - reached <= whole * FINEST {
+                        return Err(Broken {
+                            fraction: reached,
+                            cause,
+                        });
+                    }
+                    ahead.push(0.5 * (reached + next));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// From a configuration to the one at the fraction `to`, with the guess in `q`: the tip on its path
+    /// between them, no leap, no collision.
+    fn step(
+        &mut self,
+        (from, last): (f64, &[f64]),
+        to: f64,
+        q: &mut [f64],
+    ) -> Result<(), BreakCause> {
+        self.tracker.aim(&self.guide.pose(to));
+        if !self.tracker.settle(self.chain, q) {
+            return Err(self.explain(q));
+        }
+        if !self.ik.accept.is_none_or(|accept| accept(q)) {
+            return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1)));
+        }
+        for ((dof, a), b) in self.chain.dofs.iter().zip(last).zip(q.iter()) {
+            // Not true for NaN, either.
+            if !((b - a).abs() <= self.settings.max_joint_step) {
+                return Err(BreakCause::JointJump {
+                    joint: dof.name.clone(),
+                    step: b - a,
+                    allowed: self.settings.max_joint_step,
                 });
             }
-            ahead.push(0.5 * (reached + next));
         }
-        if stops.contains(&sample) {
-            joints.stops.push(joints.points.len() - 1);
+        // Of a cubic, what is at half and a quarter of the way bounds what is at three quarters.
+        let mut bound = (0.0, 0.0);
+        for (part, weight) in [(0.5, 1.5), (0.25, 1.0), (0.75, 0.0)] {
+            if weight == 0.0
+                && bound.0 <= MEASURED * self.settings.deviation
+                && bound.1 <= MEASURED * self.settings.angle_deviation
+            {
+                break;
+            }
+            self.between.clear();
+            let line = last.iter().zip(q.iter()).map(|(a, b)| a + (b - a) * part);
+            self.between.extend(line);
+            self.tracker
+                .aim(&self.guide.pose(from + (to - from) * part));
+            let off = self.tracker.off(&self.between);
+            if !(off.position <= MEASURED * self.settings.deviation
+                && off.orientation <= MEASURED * self.settings.angle_deviation)
+            {
+                return Err(BreakCause::Deviation {
+                    position: off.position,
+                    orientation: off.orientation,
+                });
+            }
+            bound.0 += weight * off.position;
+            bound.1 += weight * off.orientation;
         }
-    }
-    Ok(())
-}
-
-/// The posture as far as one sample may go towards it: `bound` \[rad or m\] a joint. With only the
-/// tip bound, a redundant arm would otherwise run to its preferred posture at the first sample.
-fn gently(posture: &Posture, current: &[f64], bound: f64) -> Posture {
-    let towards = |(wanted, value): (&f64, &f64)| value + (wanted - value).max(-bound).min(bound);
-    Posture {
-        values: posture.values.iter().zip(current).map(towards).collect(),
-        weights: posture.weights.clone(),
-    }
-}
-
-/// Why two neighbouring configurations are too far apart, if they are.
-fn too_far(
-    chain: &Chain,
-    path: &TipPath,
-    settings: &FollowSettings,
-    (from_fraction, from): (f64, &[f64]),
-    (to_fraction, to): (f64, &[f64]),
-) -> Option<BreakCause> {
-    for ((dof, a), b) in chain.dofs.iter().zip(from).zip(to) {
-        if (b - a).abs() > settings.max_joint_step {
-            return Some(BreakCause::JointJump {
-                joint: dof.name.clone(),
-                step: b - a,
-                allowed: settings.max_joint_step,
-            });
+        if let Some(checker) = &mut self.checker {
+            match checker.motion(last, q, SWEEP) {
+                Ok(MotionVerdict::Free) => {}
+                Ok(MotionVerdict::Contact(met) | MotionVerdict::TooClose(met)) => {
+                    return Err(met.contact.into())
+                }
+                // Only of numbers that are not finite, which the tracker does not give back.
+                Err(_) => return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1))),
+            }
         }
+        Ok(())
     }
-    let middle: Vec<f64> = from.iter().zip(to).map(|(a, b)| 0.5 * (a + b)).collect();
-    let pose = forward_kinematics(chain, &middle).ok()?;
-    let off = residual(&path.pose(0.5 * (from_fraction + to_fraction)), &pose);
-    (off.position > settings.deviation || off.orientation > settings.angle_deviation).then_some(
-        BreakCause::Deviation {
-            position: off.position,
-            orientation: off.orientation,
-        },
-    )
-}
 
-/// Puts the solver's failure into the words of a path: a limit, a singular place, or what it said.
-fn explain(chain: &Chain, error: IkError) -> BreakCause {
-    let IkError::NotConverged { best, .. } = &error else {
-        return BreakCause::Ik(error);
-    };
-    let (position_error, orientation_error) = (best.position_error, best.orientation_error);
-    for (dof, value) in chain.dofs.iter().zip(&best.q) {
-        let margin = 1e-6;
-        for limit in [dof.lower, dof.upper] {
-            if (value - limit).abs() < margin {
-                return BreakCause::JointLimit {
-                    joint: dof.name.clone(),
-                    limit,
+    /// Why the tracker failed, with `q` the nearest that it found: a limit, a singular place, or what it
+    /// says.
+    pub(super) fn explain(&mut self, q: &[f64]) -> BreakCause {
+        let off = self.tracker.off(q);
+        let (position_error, orientation_error) = (off.position, off.orientation);
+        for (dof, value) in self.chain.dofs.iter().zip(q) {
+            for limit in [dof.lower, dof.upper] {
+                if (value - limit).abs() < 1e-6 {
+                    return BreakCause::JointLimit {
+                        joint: dof.name.clone(),
+                        limit,
+                        position_error,
+                        orientation_error,
+                    };
+                }
+            }
+        }
+        if let Ok(matrix) = jacobian(self.chain, q) {
+            let scale = matrix
+                .column_iter()
+                .map(|column| column.norm())
+                .fold(0.0, f64::max);
+            if manipulability(&matrix) < 1e-4 * scale {
+                return BreakCause::Singular {
                     position_error,
                     orientation_error,
                 };
             }
         }
+        BreakCause::Ik(not_converged(q, (position_error, orientation_error), 0))
     }
-    if let Ok(matrix) = jacobian(chain, &best.q) {
-        let scale = matrix
-            .column_iter()
-            .map(|column| Vector6::from(column).norm())
-            .fold(0.0, f64::max);
-        if manipulability(&matrix) < 1e-4 * scale {
-            return BreakCause::Singular {
-                position_error,
-                orientation_error,
-            };
-        }
+}
+
+fn not_converged(
+    q: &[f64],
+    (position_error, orientation_error): (f64, f64),
+    refused: u32,
+) -> IkError {
+    const SOLVER: &str = "levenberg_marquardt";
+    IkError::NotConverged {
+        solver: SOLVER,
+        best: Box::new(IkSolution {
+            q: q.to_vec(),
+            position_error,
+            orientation_error,
+            iterations: 0,
+            solver: SOLVER,
+        }),
+        timed_out: false,
+        refused,
+        beyond_limits: Vec::new(),
     }
-    BreakCause::Ik(error)
 }

@@ -1,25 +1,17 @@
 //! From goals and obstacles to a path of the arm.
 
-use std::sync::Arc;
-
-use nalgebra::Point2;
-
-use super::follow::{follow, FollowSettings};
+use super::legs::Legs;
+use super::off_route::off_route;
+use super::request::{Observer, Stage};
+use super::route::plan_tip;
 use super::{
-    ArmPath, JointPath, Obstacle, Partial, PathError, PathRequest, PathScene, PathSettings, TipPath,
+    follow_path, ArmPath, FollowError, FollowSettings, Guide, JointPath, Obstacle, Partial,
+    PathError, PathRequest, PathSettings, TipPath, TipPlan,
 };
-use crate::ik::{solver, IkSolver};
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
-use crate::planar::{self, Join, PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, check_end, known_roadmap, End};
 
-/// A start or goal this much \[m\] too close to an obstacle is not refused: messages carry
-/// polygons in single precision.
-const SNAP: f64 = 1e-6;
-
-/// Largest deviation of the tip from its path between two samples \[m\], \[rad\].
-const DEVIATION: (f64, f64) = (1e-3, 0.5 * std::f64::consts::PI / 180.0);
+pub use super::route::check_goals;
 
 /// Finds the tip's shortest way around the obstacles, goal after goal, and the joint path that
 /// follows it from the start without a leap.
@@ -32,307 +24,219 @@ pub fn plan_path(
     settings: &PathSettings,
     request: &PathRequest<'_>,
 ) -> Result<ArmPath, PathError> {
-    check_settings(settings)?;
-    let chosen = solver(request.solver)?;
-    let tracker = solver("levenberg_marquardt")?;
-    let mut notes = Vec::new();
-    let start = checked_start(chain, settings, request, &mut notes)?;
-    let size = |_| PathError::WrongSize {
-        expected: chain.dof(),
-        got: request.start.len(),
-    };
-    let start_pose = forward_kinematics(chain, &start).map_err(size)?;
-
-    let mut scene = PathScene::default();
-    let mut legs: Vec<(TipPath, Vec<Point2<f64>>)> = Vec::new();
-    let mut min_clearance = f64::INFINITY;
-    let mut from = start_pose;
-    let mut seed = start.clone();
-    if request.goals.is_empty() {
-        return Err(PathError::NoGoal);
-    }
-    for (number, goal) in (1..).zip(request.goals) {
-        check_finite(goal, number)?;
-        let planned = route(obstacles, settings, &from, goal, number)?;
-        let leg = TipPath::new(&planned.route, settings.clearance, from, *goal);
-        min_clearance = min_clearance.min(planned.world_clearance(&leg));
-        if scene.outlines.is_empty() || !planned.scene.outlines.is_empty() {
-            scene = planned.scene.clone();
-        }
-        // A goal without joint values is worth a clear word before anything is followed.
-        seed = joint_goal(chain, chosen, request, goal, number, &seed)?;
-        legs.push((leg, planned.route));
-        from = *goal;
-    }
-
-    let mut path = ArmPath {
-        tip_path: vec![start_pose],
-        routes: Vec::new(),
-        joint_path: JointPath {
-            points: vec![start],
-            stops: Vec::new(),
-        },
-        length: legs.iter().map(|(leg, _)| leg.length()).sum(),
-        min_clearance,
-        scene,
-        notes,
-    };
-    follow_legs(chain, tracker, settings, request, &legs, &mut path)?;
-    path.routes = legs.into_iter().map(|(_, route)| route).collect();
-    Ok(path)
+    let observer = &mut |_| {};
+    let tip = plan_tip(chain, obstacles, settings, request, observer)?;
+    follow_tip(chain, &tip, settings, request, observer)
 }
 
-/// What of a request can be judged in a moment, without searching a way: settings, start, and whether
-/// each goal is free and has joint values.
+/// Follows the tip's path with the joints; off the route where that is allowed and cannot be helped.
 ///
 /// # Errors
-/// What [`plan_path`] would say.
-pub fn check_goals(
+/// [`PathError::PathBroken`], [`PathError::OffRoute`].
+pub fn follow_tip(
     chain: &Chain,
-    obstacles: &[Obstacle],
+    tip: &TipPlan,
     settings: &PathSettings,
     request: &PathRequest<'_>,
-) -> Result<(), PathError> {
-    check_settings(settings)?;
-    known_roadmap(&settings.roadmap)?;
-    let chosen = solver(request.solver)?;
-    let mut seed = checked_start(chain, settings, request, &mut Vec::new())?;
-    if request.goals.is_empty() {
-        return Err(PathError::NoGoal);
-    }
-    for (number, goal) in (1..).zip(request.goals) {
-        check_finite(goal, number)?;
-        // At the goal's own height: whatever blocks there blocks the way to it, too.
-        let there = world(obstacles, settings, goal, goal)?;
-        check_end(&there, End::Goal, &goal.translation.vector.xy().into()).map_err(|source| {
-            PathError::Route {
-                goal: number,
-                source,
-            }
-        })?;
-        seed = joint_goal(chain, chosen, request, goal, number, &seed)?;
-    }
-    Ok(())
-}
-
-fn check_finite(goal: &Pose, number: usize) -> Result<(), PathError> {
-    if goal.to_homogeneous().iter().all(|value| value.is_finite()) {
-        Ok(())
-    } else {
-        Err(PathError::GoalNotFinite { goal: number })
-    }
-}
-
-/// Joint values for a goal.
-fn joint_goal(
-    chain: &Chain,
-    solver: &dyn IkSolver,
-    request: &PathRequest<'_>,
-    goal: &Pose,
-    number: usize,
-    seed: &[f64],
-) -> Result<Vec<f64>, PathError> {
-    let mut question = request.ik.clone();
-    question.target = *goal;
-    question.max_solutions = 1;
-    let solution = solver.solve(chain, &question, seed);
-    solution
-        .map(|solution| solution.q)
-        .map_err(|source| PathError::Goal {
-            goal: number,
-            source,
-        })
-}
-
-fn follow_legs(
-    chain: &Chain,
-    tracker: &dyn IkSolver,
-    settings: &PathSettings,
-    request: &PathRequest<'_>,
-    legs: &[(TipPath, Vec<Point2<f64>>)],
-    path: &mut ArmPath,
-) -> Result<(), PathError> {
+    observer: &mut Observer<'_>,
+) -> Result<ArmPath, PathError> {
     let follow_settings = FollowSettings {
         tip_step: settings.tip_step,
         angle_step: settings.angle_step,
         max_joint_step: settings.max_joint_step,
-        deviation: DEVIATION.0,
-        angle_deviation: DEVIATION.1,
+        deviation: settings.deviation,
+        angle_deviation: settings.angle_deviation,
     };
-    let mut template = request.ik.clone();
-    template.target = Pose::identity();
-    let mut done = 0.0;
-    let mut before: Option<&TipPath> = None;
-    for (index, (leg, _)) in legs.iter().enumerate() {
-        // A redundant arm that is already there must not start to look for a better posture.
-        if leg.is_done(&template.tolerances, template.goal) {
-            continue;
-        }
-        let flows = before.is_some_and(|before: &TipPath| before.flows_into(leg));
-        before = Some(leg);
-        if !flows && path.joint_path.points.len() > 1 {
-            path.joint_path.stops.push(path.joint_path.points.len() - 1);
-        }
-        let (joints, poses) = (&mut path.joint_path, &mut path.tip_path);
-        if let Err(broken) = follow(
-            chain,
-            tracker,
-            &template,
-            leg,
-            &follow_settings,
-            joints,
-            poses,
-        ) {
-            let fraction = if path.length > 0.0 {
-                (done + broken.fraction * leg.length()) / path.length
-            } else {
-                (index as f64 + broken.fraction) / legs.len() as f64
-            };
-            return Err(PathError::PathBroken {
-                goal: index + 1,
-                fraction,
-                cause: broken.cause,
-                partial: Box::new(Partial {
-                    tip_path: std::mem::take(&mut path.tip_path),
-                    joint_path: std::mem::take(&mut path.joint_path),
-                }),
-            });
-        }
-        done += leg.length();
-    }
-    Ok(())
-}
-
-fn check_settings(settings: &PathSettings) -> Result<(), PathError> {
-    for (what, value) in [
-        ("tip_step", settings.tip_step),
-        ("angle_step", settings.angle_step),
-        ("max_joint_step", settings.max_joint_step),
-        ("arc_tolerance", settings.arc_tolerance),
-    ] {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(PathError::NotPositive { what, value });
-        }
-    }
-    Ok(())
-}
-
-/// The start inside its limits: a hair outside is clamped and said.
-fn checked_start(
-    chain: &Chain,
-    settings: &PathSettings,
-    request: &PathRequest<'_>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<f64>, PathError> {
-    if request.start.len() != chain.dof() {
-        return Err(PathError::WrongSize {
-            expected: chain.dof(),
-            got: request.start.len(),
-        });
-    }
-    let mut start = request.start.to_vec();
-    for (dof, value) in chain.dofs.iter().zip(&mut start) {
-        if !value.is_finite() {
-            return Err(PathError::StartNotFinite {
-                joint: dof.name.clone(),
-                value: *value,
-            });
-        }
-        let inside = dof.clamp(*value);
-        let outside = (*value - inside).abs();
-        if outside > settings.limit_tolerance {
-            return Err(PathError::StartOutsideLimits {
-                joint: dof.name.clone(),
-                value: *value,
-                lower: dof.lower,
-                upper: dof.upper,
-                tolerance: settings.limit_tolerance,
-            });
-        }
-        if outside > 0.0 {
-            notes.push(format!(
-                "start: joint \"{}\" is {outside:.2e} outside of its limits, clamped to {inside}",
-                dof.name
-            ));
-            *value = inside;
-        }
-    }
-    Ok(start)
-}
-
-/// A planned leg in the plane.
-struct Planned {
-    route: Vec<Point2<f64>>,
-    world: Arc<PlanarWorld>,
-    scene: PathScene,
-}
-
-impl Planned {
-    /// Smallest distance of the leg's shadow from the obstacles that block at its height.
-    fn world_clearance(&self, leg: &TipPath) -> f64 {
-        self.world
-            .clearance_of_path(&leg.shadow())
-            .map_or(f64::INFINITY, |clearance| clearance.distance)
-    }
-}
-
-/// The world of the obstacles between two heights.
-fn world(
-    obstacles: &[Obstacle],
-    settings: &PathSettings,
-    from: &Pose,
-    goal: &Pose,
-) -> Result<PlanarWorld, PathError> {
-    let (a, b) = (from.translation.z, goal.translation.z);
-    let heights = (a.min(b), a.max(b));
-    let blocking: Vec<planar::Obstacle> = obstacles
+    // A redundant arm that is already there must not start to look for a better posture.
+    let ways: Vec<(usize, &TipPath)> = tip
+        .legs
         .iter()
-        .filter(|obstacle| obstacle.blocks(heights, settings.clearance))
-        .map(|obstacle| planar::Obstacle {
-            id: obstacle.id.clone(),
-            polygon: obstacle.polygon.clone(),
-        })
+        .enumerate()
+        .filter(|(_, leg)| !leg.is_done(&request.ik.tolerances, request.ik.goal))
         .collect();
-    let options = WorldOptions {
-        clearance: settings.clearance,
-        join: Join::Round {
-            arc_tolerance: Some(settings.arc_tolerance),
-        },
-        contact: settings.contact,
-        snap_tolerance: SNAP,
-    };
-    Ok(PlanarWorld::build(blocking, None, &options)?)
+    let mut joined = Joined::new(chain, &tip.start);
+    let mut left_route = Vec::new();
+    let mut next = 0;
+    while let Some(ahead) = ways.get(next..).filter(|ahead| !ahead.is_empty()) {
+        observer(Stage::Follow);
+        let guide = Legs::new(ahead.iter().map(|(_, leg)| (*leg).clone()).collect());
+        let start = joined.end().to_vec();
+        let error = match follow_path(
+            chain,
+            &guide,
+            Some(&start),
+            request.ik,
+            &follow_settings,
+            request.collision,
+        ) {
+            Ok(followed) => {
+                joined.add(followed.points, followed.stops, |k| {
+                    followed.fractions.get(k).map(|u| guide.pose(*u))
+                });
+                break;
+            }
+            Err(error) => error,
+        };
+        let (broken, part) = guide.place(error.fraction);
+        let Some((goal, leg)) = ahead.get(broken).copied() else {
+            break;
+        };
+        let off = request
+            .collision
+            .filter(|_| request.leave_route && !error.gave_up());
+        let Some(arm) = off else {
+            return Err(broken_path(
+                tip,
+                (goal, part),
+                joined,
+                error,
+                &guide,
+                request,
+            ));
+        };
+        // What leads to this leg stands; from its begin the arm finds its own way.
+        let (begin, _) = guide.range(broken);
+        let whole = error
+            .partial
+            .fractions
+            .partition_point(|fraction| *fraction <= begin);
+        let mut points = error.partial.points.clone();
+        points.truncate(whole);
+        joined.add(points, error.partial.stops.clone(), |k| {
+            error.partial.fractions.get(k).map(|u| guide.pose(*u))
+        });
+        observer(Stage::JointSpace);
+        let known = tip.goals.get(goal).map_or(&[][..], Vec::as_slice);
+        let there = leg.pose(1.0);
+        let start = joined.end().to_vec();
+        let found = off_route(
+            chain,
+            arm,
+            &start,
+            (&there, known),
+            request.ik,
+            &settings.joint_space,
+        );
+        match found {
+            Ok(free) => {
+                joined.add(free.points, free.stops, |_| None);
+                left_route.push(goal + 1);
+                next += broken + 1;
+            }
+            Err(source) => {
+                let lost = broken_path(tip, (goal, part), joined, error, &guide, request);
+                return Err(match lost {
+                    PathError::PathBroken {
+                        goal,
+                        fraction,
+                        cause,
+                        partial,
+                    } => PathError::OffRoute {
+                        goal,
+                        fraction,
+                        cause,
+                        source,
+                        partial,
+                    },
+                    other => other,
+                });
+            }
+        }
+    }
+    Ok(ArmPath {
+        tip_path: joined.tip_path,
+        joint_path: joined.joint_path,
+        routes: tip.routes.clone(),
+        left_route,
+        length: tip.length(),
+        min_clearance: tip.min_clearance,
+        scene: tip.scene.clone(),
+        notes: tip.notes.clone(),
+    })
 }
 
-fn route(
-    obstacles: &[Obstacle],
-    settings: &PathSettings,
-    from: &Pose,
-    goal: &Pose,
-    number: usize,
-) -> Result<Planned, PathError> {
-    let world = Arc::new(world(obstacles, settings, from, goal)?);
-    let roadmap = build_roadmap(&settings.roadmap, Arc::clone(&world))?;
-    let found = roadmap
-        .shortest_path(
-            &from.translation.vector.xy().into(),
-            &goal.translation.vector.xy().into(),
-        )
-        .map_err(|source| PathError::Route {
-            goal: number,
-            source,
-        })?;
-    let scene = PathScene {
-        outlines: world
-            .outlines()
-            .into_iter()
-            .map(|outline| outline.ring)
-            .collect(),
-        edges: roadmap.edge_list(),
+/// The error for a leg (by its place among all) that is followed up to a part of it.
+fn broken_path(
+    tip: &TipPlan,
+    (leg, part): (usize, f64),
+    mut joined: Joined<'_>,
+    error: FollowError,
+    guide: &Legs,
+    request: &PathRequest<'_>,
+) -> PathError {
+    let before: f64 = tip.legs.iter().take(leg).map(TipPath::length).sum();
+    let reached = before + part * tip.legs.get(leg).map_or(0.0, TipPath::length);
+    let length = tip.length();
+    let fraction = if length > 0.0 {
+        reached / length
+    } else {
+        (leg as f64 + part) / tip.legs.len().max(1) as f64
     };
-    Ok(Planned {
-        route: found.points,
-        world,
-        scene,
-    })
+    let partial = if request.partial {
+        let fractions = error.partial.fractions;
+        joined.add(error.partial.points, error.partial.stops, |k| {
+            fractions.get(k).map(|u| guide.pose(*u))
+        });
+        Partial {
+            tip_path: joined.tip_path,
+            joint_path: joined.joint_path,
+        }
+    } else {
+        Partial::default()
+    };
+    PathError::PathBroken {
+        goal: leg + 1,
+        fraction,
+        cause: error.cause,
+        partial: Box::new(partial),
+    }
+}
+
+/// Joint paths one after the other.
+struct Joined<'a> {
+    chain: &'a Chain,
+    joint_path: JointPath,
+    tip_path: Vec<Pose>,
+}
+
+impl<'a> Joined<'a> {
+    fn new(chain: &'a Chain, start: &[f64]) -> Self {
+        Joined {
+            chain,
+            joint_path: JointPath {
+                points: vec![start.to_vec()],
+                stops: Vec::new(),
+            },
+            tip_path: forward_kinematics(chain, start).into_iter().collect(),
+        }
+    }
+
+    fn end(&self) -> &[f64] {
+        self.joint_path.points.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Appends a path that begins where this one ends; the arm rests in between. `pose` knows where the tip
+    /// should be at a point, else forward kinematics tells.
+    fn add(
+        &mut self,
+        points: Vec<Vec<f64>>,
+        stops: Vec<usize>,
+        pose: impl Fn(usize) -> Option<Pose>,
+    ) {
+        let shift = self.joint_path.points.len() - 1;
+        let count = points.len();
+        if count < 2 {
+            return;
+        }
+        if shift > 0 {
+            self.joint_path.stops.push(shift);
+        }
+        let inner = stops.into_iter().filter(|stop| stop + 1 < count);
+        self.joint_path.stops.extend(inner.map(|stop| stop + shift));
+        for (index, point) in points.into_iter().enumerate().skip(1) {
+            let tip = pose(index).or_else(|| forward_kinematics(self.chain, &point).ok());
+            self.tip_path.extend(tip);
+            self.joint_path.points.push(point);
+        }
+    }
 }

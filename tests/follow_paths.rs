@@ -1,0 +1,181 @@
+//! Dense paths of the tip, followed by the joints: every path that is made by joints that move
+//! within their limits must be followed, and the tip stays on it between the configurations, too.
+
+use arm_planner::ik::IkRequest;
+use arm_planner::kinematics::{forward_kinematics, residual, Pose};
+use arm_planner::model::Chain;
+use arm_planner::planning::{follow_path, BreakCause, FollowSettings, Followed, Guide, PosePath};
+
+#[path = "ik_support/mod.rs"]
+mod ik_support;
+
+use ik_support::{seven_joints, six_joints, Random};
+
+fn settings(tolerance: f64) -> FollowSettings {
+    FollowSettings {
+        tip_step: 0.005,
+        angle_step: 0.05,
+        max_joint_step: 0.2,
+        deviation: tolerance,
+        angle_deviation: 10.0 * tolerance,
+    }
+}
+
+/// Between the configurations, measured at many more places than the follower looks at.
+fn assert_on_path(chain: &Chain, path: &dyn Guide, followed: &Followed, settings: &FollowSettings) {
+    let ends = followed.points.iter().zip(&followed.fractions);
+    for ((a, u), (b, v)) in ends.clone().zip(ends.skip(1)) {
+        assert!(v >= u, "the path runs backwards");
+        for place in 0..=40 {
+            let part = f64::from(place) / 40.0;
+            let q: Vec<f64> = a.iter().zip(b).map(|(a, b)| a + (b - a) * part).collect();
+            assert!(chain.within_limits(&q));
+            let tip = forward_kinematics(chain, &q).unwrap();
+            let off = residual(&path.pose(u + (v - u) * part), &tip);
+            assert!(off.position <= settings.deviation, "{off:?} at {u}");
+            assert!(
+                off.orientation <= settings.angle_deviation,
+                "{off:?} at {u}"
+            );
+        }
+        let leap = a
+            .iter()
+            .zip(b)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f64::max);
+        assert!(leap <= settings.max_joint_step);
+    }
+}
+
+/// A smooth curve in joint space from one configuration over another to a third, densely sampled.
+fn curve(chain: &Chain, random: &mut Random, reach: f64) -> Vec<Vec<f64>> {
+    let mut nodes = vec![random.configuration(chain)];
+    for _ in 0..2 {
+        let last = nodes.last().unwrap().clone();
+        nodes.push(
+            last.iter()
+                .zip(&chain.dofs)
+                .map(|(value, dof)| dof.clamp(value + random.between(-reach, reach)))
+                .collect(),
+        );
+    }
+    (0..=400)
+        .map(|k| {
+            let t = f64::from(k) / 400.0;
+            let s = 1.0 - t;
+            (0..chain.dof())
+                .map(|j| s * s * nodes[0][j] + 2.0 * s * t * nodes[1][j] + t * t * nodes[2][j])
+                .collect()
+        })
+        .collect()
+}
+
+fn tip_path(chain: &Chain, curve: &[Vec<f64>]) -> PosePath {
+    let poses = curve.iter().map(|q| forward_kinematics(chain, q).unwrap());
+    PosePath::new(poses.collect()).unwrap()
+}
+
+#[test]
+fn whatever_six_joints_do_is_followed() {
+    let chain = six_joints();
+    let mut random = Random(2024);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-4);
+    for case in 0..40 {
+        let witness = curve(&chain, &mut random, 0.8);
+        let path = tip_path(&chain, &witness);
+        let followed = follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None)
+            .unwrap_or_else(|error| panic!("case {case}: {error}"));
+        assert_on_path(&chain, &path, &followed, &settings);
+        assert_eq!(followed.fractions.last(), Some(&1.0));
+    }
+}
+
+#[test]
+fn a_redundant_arm_finds_its_way_through_the_null_space() {
+    let chain = seven_joints();
+    let mut random = Random(77);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-4);
+    for case in 0..60 {
+        // Long ways: the plain one runs into limits on many of them.
+        let witness = curve(&chain, &mut random, 1.6);
+        let path = tip_path(&chain, &witness);
+        let followed = follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None)
+            .unwrap_or_else(|error| panic!("case {case}: {error}"));
+        assert_on_path(&chain, &path, &followed, &settings);
+        assert_eq!(followed.fractions.last(), Some(&1.0));
+    }
+}
+
+#[test]
+fn without_a_start_the_branch_with_the_least_motion_is_taken() {
+    let chain = six_joints();
+    let mut random = Random(5);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-3);
+    let mut better = 0;
+    for _ in 0..20 {
+        let witness = curve(&chain, &mut random, 0.4);
+        let path = tip_path(&chain, &witness);
+        let motion = |followed: &Followed| -> f64 {
+            let pairs = followed.points.iter().zip(&followed.points[1..]);
+            pairs
+                .map(|(a, b)| {
+                    a.iter()
+                        .zip(b)
+                        .map(|(a, b)| (a - b).powi(2))
+                        .sum::<f64>()
+                        .sqrt()
+                })
+                .sum()
+        };
+        let given = follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None).unwrap();
+        let free = follow_path(&chain, &path, None, &ik, &settings, None).unwrap();
+        assert_on_path(&chain, &path, &free, &settings);
+        assert!(motion(&free) <= motion(&given) * 1.01 + 1e-3);
+        better += u32::from(motion(&free) < 0.99 * motion(&given));
+    }
+    assert!(better >= 3, "the other branches are never tried: {better}");
+}
+
+#[test]
+fn a_path_out_of_reach_says_where_it_breaks_and_keeps_the_part_before() {
+    let chain = six_joints();
+    let mut random = Random(9);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-3);
+    let start = random.configuration(&chain);
+    let from = forward_kinematics(&chain, &start).unwrap();
+    let mut poses = vec![from];
+    for k in 1..=400 {
+        let mut pose = from;
+        pose.translation.x += 0.01 * f64::from(k);
+        poses.push(pose);
+    }
+    let path = PosePath::new(poses).unwrap();
+    let error = follow_path(&chain, &path, Some(&start), &ik, &settings, None).unwrap_err();
+    assert!(error.fraction < 0.6, "four metres are too far");
+    assert!(!matches!(error.cause, BreakCause::GaveUp));
+    let reached = *error.partial.fractions.last().unwrap();
+    assert!((reached - error.fraction).abs() < 1e-9);
+    assert_on_path(&chain, &path, &error.partial, &settings);
+    let again = follow_path(&chain, &path, Some(&start), &ik, &settings, None).unwrap_err();
+    assert_eq!(error, again, "the same question, the same bits");
+}
+
+#[test]
+fn giving_up_ends_a_search() {
+    let chain = seven_joints();
+    let mut random = Random(3);
+    let start = random.configuration(&chain);
+    let from = forward_kinematics(&chain, &start).unwrap();
+    let mut away = from;
+    away.translation.x += 5.0;
+    let path = PosePath::new(vec![from, away]).unwrap();
+    let mut ik = IkRequest::new(Pose::identity());
+    let stop = || true;
+    ik.give_up = Some(&stop);
+    let error = follow_path(&chain, &path, Some(&start), &ik, &settings(1e-3), None).unwrap_err();
+    assert!(error.gave_up());
+}
