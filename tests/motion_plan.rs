@@ -7,7 +7,7 @@ use arm_planner::model::{Chain, RobotModel};
 use arm_planner::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
 use arm_planner::planar::Polygon;
 use arm_planner::planning::{check_goals, Obstacle, PathRequest, PathSettings};
-use arm_planner::trajectory::{LimitDefaults, MotionLimits};
+use arm_planner::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 use nalgebra::Point2;
 use proptest::prelude::*;
 
@@ -57,6 +57,7 @@ fn settings(chain: &Chain) -> PlanSettings {
         path: PathSettings::default(),
         limits,
         sample_period: 0.02,
+        timing: TimingOptions::default(),
     }
 }
 

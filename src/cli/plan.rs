@@ -16,7 +16,7 @@ use crate::kinematics::{forward_kinematics, validated_pose, Pose};
 use crate::model::Chain;
 use crate::motion::{plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
 use crate::planning::{Partial, PathRequest, PathSettings};
-use crate::trajectory::{LimitDefaults, MotionLimits};
+use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
 /// it, and its timing.
@@ -311,6 +311,7 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
         },
         limits,
         sample_period: options.sample_period,
+        timing: TimingOptions::default(),
     })
 }
 

@@ -14,7 +14,7 @@ use crate::ik::IkRequest;
 use crate::kinematics::Pose;
 use crate::motion::{plan_observed, PlanSettings};
 use crate::planning::{PathRequest, PathSettings};
-use crate::trajectory::{LimitDefaults, MotionLimits};
+use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan between random places among random obstacles on a table around the arm, tool down, and
 /// report how long it took, split by stage.
@@ -109,6 +109,7 @@ impl PlanRandom {
             },
             limits,
             sample_period: 0.02,
+            timing: TimingOptions::default(),
         };
         let ik = IkRequest::new(Pose::identity());
         let mut results = Vec::with_capacity(scene.pairs.len());

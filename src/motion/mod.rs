@@ -13,7 +13,9 @@ use crate::planar::predicates::Side;
 use crate::planning::{
     follow_tip, plan_tip, ArmCheck, ArmPath, Observer, Obstacle, PathRequest, PathSettings, Stage,
 };
-use crate::trajectory::{MotionLimits, RetimeError, TimedPath, Trajectory, TrajectoryPoint};
+use crate::trajectory::{
+    MotionLimits, RetimeError, TimedPath, TimingOptions, Trajectory, TrajectoryPoint,
+};
 
 /// How far \[m\] the timed motion may come closer to an obstacle than the clearance: what smooth
 /// interpolation between samples costs. Beyond it the path is sampled more finely.
@@ -41,6 +43,8 @@ pub struct PlanSettings {
     pub limits: MotionLimits,
     /// Time \[s\] between two points of the trajectory.
     pub sample_period: f64,
+    /// Limits of the tip's speed and acceleration, where there are some.
+    pub timing: TimingOptions,
 }
 
 /// A path and the trajectory along it, at rest at both ends.
@@ -154,8 +158,8 @@ pub fn collision(
             };
             let (before, from) = last.take().unwrap_or_else(|| (time, q.clone()));
             match checker.motion(&from, &q, SWEEP).ok()? {
-                MotionVerdict::Free => {}
-                MotionVerdict::Contact(met) | MotionVerdict::TooClose(met) => {
+                MotionVerdict::Free | MotionVerdict::TooClose(_) => {}
+                MotionVerdict::Contact(met) => {
                     return Some((before + (time - before) * met.fraction, met.contact));
                 }
             }
@@ -171,7 +175,7 @@ fn timed(
     path: &ArmPath,
     settings: &PlanSettings,
 ) -> Result<Trajectory, RetimeError> {
-    match TimedPath::new(&path.joint_path, chain, &settings.limits) {
+    match TimedPath::with_options(&path.joint_path, chain, &settings.limits, &settings.timing) {
         Ok(timed) => timed.trajectory(chain.joint_names(), settings.sample_period),
         Err(RetimeError::NoMotion) => Ok(Trajectory {
             joint_names: chain.joint_names(),

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::collision::{
     CheckScratch, CollisionModel, CollisionOptions, CollisionWorld, Contact, Obstacle as Met, Prism,
 };
+use crate::kinematics::Pose;
 use crate::model::Chain;
-use crate::planning::Obstacle;
+use crate::planning::ArmCheck;
 use crate::trajectory::{Obstruction, Trajectory};
 
 use super::codes::{Code, Failure};
@@ -18,8 +19,6 @@ use super::context::View;
 use super::model_source::Robot;
 use super::obstacles::ObstacleSet;
 
-/// Half the thickness that a wall without thickness is given \[m\].
-const WALL: f64 = 5e-4;
 /// At most this many configurations of a motion are looked at for the note about the other links.
 const LOOKS: usize = 100;
 /// At most this many warnings of one kind are told.
@@ -27,6 +26,8 @@ const TOLD: usize = 3;
 /// Joints beside the arm (grippers, other arms) that have moved by less than this are taken to be
 /// where they were \[rad or m\].
 const STOOD_STILL: f64 = 0.005;
+/// How many robots, each with its clearance, are kept prepared.
+const KEPT: usize = 3;
 /// Largest move of a joint between two checked configurations of a motion \[rad or m\].
 const STEP: f64 = 0.02;
 /// Most configurations of one motion that are checked.
@@ -35,8 +36,16 @@ const MOST: usize = 20_000;
 /// What was prepared last.
 #[derive(Default)]
 struct Prepared {
-    arm: Option<Arm>,
-    world: Option<(Arc<ObstacleSet>, Option<f64>, Arc<CollisionWorld>)>,
+    /// For the last check, and for planning, which keeps a clearance.
+    arms: Vec<Arm>,
+    world: Option<World>,
+}
+
+struct World {
+    obstacles: Arc<ObstacleSet>,
+    plane: Pose,
+    ground: Option<f64>,
+    prepared: Arc<CollisionWorld>,
 }
 
 struct Arm {
@@ -78,9 +87,9 @@ impl std::fmt::Display for Meeting {
 
 impl Collisions {
     /// The arm's shapes for `chain`.
-    fn arm(&self, view: &View, chain: &Arc<Chain>) -> Arc<CollisionModel> {
+    fn arm(&self, view: &View, chain: &Arc<Chain>, clearance: f64) -> Arc<CollisionModel> {
         let robot = &view.robot;
-        let options = options(view, chain);
+        let options = options(view, chain, clearance);
         let build = || {
             let meshes = &robot.meshes;
             let model = CollisionModel::with_meshes(&robot.model, chain, meshes, &options);
@@ -90,13 +99,15 @@ impl Collisions {
             return build();
         }
         let mut prepared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(arm) = &prepared.arm {
-            if Arc::ptr_eq(&arm.robot, robot) && same(&arm.options, &options) {
-                return Arc::clone(&arm.model);
-            }
+        let fits = |arm: &&Arm| Arc::ptr_eq(&arm.robot, robot) && same(&arm.options, &options);
+        if let Some(arm) = prepared.arms.iter().find(fits) {
+            return Arc::clone(&arm.model);
         }
         let model = build();
-        prepared.arm = Some(Arm {
+        if prepared.arms.len() >= KEPT {
+            prepared.arms.remove(0);
+        }
+        prepared.arms.push(Arm {
             robot: Arc::clone(robot),
             options,
             model: Arc::clone(&model),
@@ -108,28 +119,41 @@ impl Collisions {
     fn world(
         &self,
         obstacles: &Arc<ObstacleSet>,
+        plane: &Pose,
         ground: Option<f64>,
     ) -> Result<Arc<CollisionWorld>, Failure> {
         let mut prepared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, height, world)) = &prepared.world {
-            if Arc::ptr_eq(known, obstacles) && *height == ground {
-                return Ok(Arc::clone(world));
+        if let Some(world) = &prepared.world {
+            let same = Arc::ptr_eq(&world.obstacles, obstacles) && world.plane == *plane;
+            if same && world.ground == ground {
+                return Ok(Arc::clone(&world.prepared));
             }
         }
-        let prisms: Vec<Prism> = obstacles.list().iter().flat_map(prisms).collect();
+        let list = obstacles.list().iter();
+        let prisms: Option<Vec<Vec<Prism>>> = list.map(|one| one.prisms(plane)).collect();
+        let prisms = prisms.ok_or_else(|| {
+            let message = "the planning plane leans against the base link: the whole arm cannot be checked against obstacles that stand on it";
+            Failure::new(Code::CollisionCheckingUnavailable, message)
+        })?;
+        let prisms: Vec<Prism> = prisms.into_iter().flatten().collect();
         let world = CollisionWorld::new(&prisms)
             .map_err(|error| Failure::new(Code::InvalidObstacle, error.to_string()))?;
         let world = Arc::new(match ground {
             Some(height) => world.with_ground(height),
             None => world,
         });
-        prepared.world = Some((Arc::clone(obstacles), ground, Arc::clone(&world)));
+        prepared.world = Some(World {
+            obstacles: Arc::clone(obstacles),
+            plane: *plane,
+            ground,
+            prepared: Arc::clone(&world),
+        });
         Ok(world)
     }
 }
 
 /// What is checked, and how.
-fn options(view: &View, chain: &Chain) -> CollisionOptions {
+fn options(view: &View, chain: &Chain, clearance: f64) -> CollisionOptions {
     let others = view
         .robot
         .free_joints()
@@ -140,6 +164,7 @@ fn options(view: &View, chain: &Chain) -> CollisionOptions {
                 Some((joint.name.clone(), view.states.get(&joint.name)?.position))
             })
             .collect(),
+        clearance,
         allowed: view.srdf.allowed_pairs(&view.robot.model).0,
         ..CollisionOptions::default()
     }
@@ -176,7 +201,27 @@ impl Checker {
         obstacles: &Arc<ObstacleSet>,
         notes: &mut Vec<String>,
     ) -> Result<Checker, Failure> {
-        let arm = view.collisions.arm(view, chain);
+        Checker::prepared(view, chain, obstacles, 0.0, notes)
+    }
+
+    /// As [`Checker::new`] for the arm, with the distance that links are to keep when one plans.
+    ///
+    /// # Errors
+    /// As [`Checker::new`].
+    pub fn with_clearance(view: &View, obstacles: &Arc<ObstacleSet>) -> Result<Checker, Failure> {
+        let clearance = view.parameters.collision.link_clearance;
+        let chain = &view.robot.chain;
+        Checker::prepared(view, chain, obstacles, clearance, &mut Vec::new())
+    }
+
+    fn prepared(
+        view: &View,
+        chain: &Arc<Chain>,
+        obstacles: &Arc<ObstacleSet>,
+        clearance: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<Checker, Failure> {
+        let arm = view.collisions.arm(view, chain, clearance);
         if !arm.has_shapes() {
             return Err(Failure::new(
                 Code::CollisionCheckingUnavailable,
@@ -188,10 +233,18 @@ impl Checker {
         if hidden > 0 {
             notes.push(format!("{hidden} more of this kind"));
         }
-        let world = view
-            .collisions
-            .world(obstacles, view.parameters.collision.ground)?;
+        let world =
+            view.collisions
+                .world(obstacles, &view.plane()?, view.parameters.collision.ground)?;
         Ok(Checker { arm, world })
+    }
+
+    /// For the planner.
+    pub fn arm_check(&self) -> ArmCheck<'_> {
+        ArmCheck {
+            model: &self.arm,
+            world: &self.world,
+        }
     }
 
     /// What the arm meets at `q`.
@@ -252,32 +305,4 @@ impl Checker {
             ))
         })
     }
-}
-
-/// The prisms of an obstacle: its outline, and its walls with a little thickness.
-fn prisms(obstacle: &Obstacle) -> Vec<Prism> {
-    let prism = |polygon| Prism {
-        id: obstacle.id.clone(),
-        polygon,
-        min_z: obstacle.min_height,
-        max_z: obstacle.max_height,
-    };
-    let outline = obstacle
-        .polygon
-        .outer()
-        .iter()
-        .map(|corner| [corner.x, corner.y])
-        .collect();
-    let mut all = vec![prism(outline)];
-    for [a, b] in obstacle.polygon.walls() {
-        let along = b - a;
-        if along.norm() > 0.0 {
-            let across = nalgebra::Vector2::new(-along.y, along.x).normalize() * WALL;
-            let corners = [a + across, a - across, b - across, b + across];
-            all.push(prism(
-                corners.iter().map(|corner| [corner.x, corner.y]).collect(),
-            ));
-        }
-    }
-    all
 }

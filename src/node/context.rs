@@ -268,6 +268,40 @@ impl View {
         }
     }
 
+    /// Where the frames of obstacles are looked up: in the planning plane.
+    pub fn plane_frames(&self) -> Frames<'_> {
+        let frame = self.parameters.planning.plane_frame.as_str();
+        let frames = self.frames();
+        Frames {
+            base: if frame.is_empty() { frames.base } else { frame },
+            ..frames
+        }
+    }
+
+    /// The planning plane: the pose of its frame in the base.
+    ///
+    /// # Errors
+    /// [`Code::InvalidParameter`] if the frame is not known, or moves with the robot.
+    pub fn plane(&self) -> Result<Pose, Failure> {
+        let frame = self.parameters.planning.plane_frame.as_str();
+        if frame.is_empty() {
+            return Ok(Pose::identity());
+        }
+        let wrong = |why: String| {
+            let message = format!("parameter planning.plane_frame: {why}");
+            Failure::new(Code::InvalidParameter, message)
+        };
+        if self.frames().moves(frame) {
+            return Err(wrong(format!(
+                "frame \"{frame}\" moves with the robot, a plane must stand still"
+            )));
+        }
+        let found = self.frames().resolve(frame);
+        found
+            .map(|frame| frame.pose)
+            .map_err(|error| wrong(error.to_string()))
+    }
+
     /// The state of a chain.
     ///
     /// # Errors

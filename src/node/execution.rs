@@ -13,7 +13,7 @@ use super::obstacles::ObstacleSet;
 use super::planning_job::{plan_order, with_extra, Order, Planned, Unplanned};
 use super::rest::Rest;
 use super::shutdown::Cancel;
-use crate::motion::{violation, PATH_TOLERANCE};
+use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::Trajectory;
 
 /// How often a moving arm is looked at.
@@ -159,6 +159,7 @@ pub fn guard(planned: &Planned) -> Guard {
         known: Arc::clone(&planned.known),
         extra: planned.order.extra.clone(),
         clearance: planned.clearance,
+        on_route: planned.plan.path.left_route.is_empty(),
     }
 }
 
@@ -180,11 +181,19 @@ fn still_free(
     trajectory: &Trajectory,
 ) -> Result<Arc<ObstacleSet>, Failure> {
     let (obstacles, _) = with_extra(view, &planned.order.extra)?;
-    if Arc::ptr_eq(&planned.known, &view.obstacles) {
+    // Off its route the tip keeps no clearance of its own; the arm keeps the links', see the gate.
+    let on_route = planned.plan.path.left_route.is_empty();
+    if Arc::ptr_eq(&planned.known, &view.obstacles) || !on_route {
         return Ok(obstacles);
     }
-    let chain = &view.robot.chain;
-    match violation(chain, obstacles.list(), planned.clearance, trajectory) {
+    let (chain, plane) = (&view.robot.chain, view.plane()?);
+    match violation_in(
+        &plane,
+        chain,
+        obstacles.list(),
+        planned.clearance,
+        trajectory,
+    ) {
         Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
             let message = format!(
                 "obstacle \"{obstacle}\" came while the path was being planned and is in its way: send the goal again"

@@ -51,8 +51,10 @@ pub struct Guard {
     pub known: Arc<ObstacleSet>,
     /// Changes to them for this motion alone.
     pub extra: Vec<Sent>,
-    /// The distance that was kept from them \[m\].
+    /// The distance that the tip kept from them \[m\].
     pub clearance: f64,
+    /// Whether it did so all the way; off its route only the links' clearance counts.
+    pub on_route: bool,
 }
 
 /// What a trajectory is checked against.

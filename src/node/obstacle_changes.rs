@@ -102,7 +102,7 @@ fn polygon(shared: &Shared, message: &geometry_msgs::msg::PolygonStamped) -> Rep
     // A sensor that sends the same polygon again and again must not fill the memory.
     if let Ok(view) = shared.view() {
         let options = &view.parameters.planning.polygon;
-        if let Some(id) = known.same_shape(&sent, &view.frames(), options) {
+        if let Some(id) = known.same_shape(&sent, &view.plane_frames(), options) {
             return Report::ok(about, format!("this shape is already there as \"{id}\""))
                 .with("id", id);
         }
@@ -122,7 +122,7 @@ fn changed(shared: &Shared, about: &'static str, changes: &[Sent], replace_all: 
     // Nobody else changes the set: all changes come through this task.
     match view
         .obstacles
-        .changed(changes, replace_all, &view.frames(), options)
+        .changed(changes, replace_all, &view.plane_frames(), options)
     {
         Ok(applied) => {
             let ids = applied.set.ids();

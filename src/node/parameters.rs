@@ -9,7 +9,7 @@ use super::parameter_values::{ParameterError, Values};
 use crate::ik::Posture;
 use crate::model::Chain;
 use crate::planar::{Contact, PolygonOptions, SelfCrossing};
-use crate::trajectory::{LimitDefaults, LimitsError, MotionLimits};
+use crate::trajectory::{LimitDefaults, LimitsError, MotionLimits, TimingOptions};
 
 /// Parameters of the mock controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,18 @@ pub struct PlanningParameters {
     pub angle_step: f64,
     /// \[rad or m\]
     pub max_joint_step: f64,
+    /// Frame of the planning plane, empty: the base link.
+    pub plane_frame: String,
+    /// Whether all links are kept out of obstacles.
+    pub whole_arm: bool,
+    /// Whether the tip may leave its route.
+    pub leave_route: bool,
+    /// Height above the plane for going over obstacles \[m\], if that is allowed.
+    pub safe_height: Option<f64>,
+    /// \[m\]
+    pub deviation: f64,
+    /// \[rad\]
+    pub angle_deviation: f64,
     /// Time for one plan, waiting for others included.
     pub timeout: Duration,
 }
@@ -85,10 +97,8 @@ pub struct TimingParameters {
     pub max_jerk: Vec<f64>,
     /// \[rad/s³ or m/s³\]; none: not limited.
     pub default_max_jerk: Option<f64>,
-    /// \[m/s\]
-    pub max_tip_speed: Option<f64>,
-    /// \[m/s²\]
-    pub max_tip_acceleration: Option<f64>,
+    /// Limits of the tip.
+    pub tip: TimingOptions,
     /// \[s\]
     pub sample_period: f64,
 }
@@ -280,6 +290,14 @@ impl Parameters {
                 tip_step: read.number("planning.tip_step"),
                 angle_step: read.number("planning.angle_step"),
                 max_joint_step: read.number("planning.max_joint_step"),
+                plane_frame: read.text("planning.plane_frame"),
+                whole_arm: read.flag("planning.whole_arm"),
+                leave_route: read.flag("planning.leave_route"),
+                safe_height: read
+                    .flag("planning.over")
+                    .then(|| read.number("planning.safe_height")),
+                deviation: read.number("planning.deviation"),
+                angle_deviation: read.number("planning.angle_deviation"),
                 timeout: Duration::try_from_secs_f64(read.number("planning.timeout"))
                     .unwrap_or(Duration::MAX),
             },
@@ -291,8 +309,11 @@ impl Parameters {
                 default_max_acceleration: read.number("trajectory.default_max_acceleration"),
                 max_jerk: read.numbers("trajectory.max_jerk"),
                 default_max_jerk: read.limit("trajectory.default_max_jerk"),
-                max_tip_speed: read.limit("trajectory.max_tip_speed"),
-                max_tip_acceleration: read.limit("trajectory.max_tip_acceleration"),
+                tip: TimingOptions {
+                    tip_speed: read.limit("trajectory.max_tip_speed"),
+                    tip_acceleration: read.limit("trajectory.max_tip_acceleration"),
+                    ..TimingOptions::default()
+                },
                 sample_period: read.number("trajectory.sample_period"),
             },
             collision: CollisionParameters {

@@ -147,6 +147,8 @@ fn order_of(
             .iter()
             .map(|sent| sent_from(sent, ""))
             .collect(),
+        leave_route: request.leave_route,
+        partial: request.partial,
         velocity_scaling: request.velocity_scaling,
         acceleration_scaling: request.acceleration_scaling,
         ..Order::new(start, vec![goal])
@@ -161,7 +163,15 @@ fn unplanned_response(shared: &Shared, unplanned: &Unplanned) -> PlanPath::Respo
         }
         _ => r2r::nav_msgs::msg::Path::default(),
     };
+    let trajectory = match (shared.view(), &unplanned.trajectory) {
+        (Ok(view), Some(trajectory)) => trajectory_message(
+            &OutgoingTrajectory::from(trajectory),
+            &view.robot.chain.base,
+        ),
+        _ => r2r::trajectory_msgs::msg::JointTrajectory::default(),
+    };
     PlanPath::Response {
+        trajectory,
         code: unplanned.failure.code.message(),
         message: text(unplanned.failure.message.as_str()),
         fraction: unplanned.fraction,

@@ -11,7 +11,7 @@ use super::obstacles::{ObstacleSet, Sent};
 use crate::kinematics::Pose;
 use crate::motion::{plan, Plan, PlanError, PlanSettings};
 use crate::planning::{check_goals, PathRequest, PathSettings};
-use crate::trajectory::{MotionLimits, Trajectory};
+use crate::trajectory::{MotionLimits, TimedPath, Trajectory};
 
 /// What is to be planned.
 #[derive(Debug, Clone)]
@@ -30,6 +30,10 @@ pub struct Order {
     pub velocity_scaling: f64,
     /// Fraction of the acceleration limits; 0: the parameter's.
     pub acceleration_scaling: f64,
+    /// Whether the tip may leave its route; the parameter may allow it, too.
+    pub leave_route: bool,
+    /// Whether the part of the way that is possible is wanted where not all of it is.
+    pub partial: bool,
 }
 
 impl Order {
@@ -43,6 +47,8 @@ impl Order {
             extra: Vec::new(),
             velocity_scaling: 0.0,
             acceleration_scaling: 0.0,
+            leave_route: false,
+            partial: false,
         }
     }
 }
@@ -98,6 +104,27 @@ pub struct Unplanned {
     pub fraction: f64,
     /// The tip's path so far.
     pub tip_path: Vec<Pose>,
+    /// The motion so far, where it was asked for.
+    pub trajectory: Option<Trajectory>,
+}
+
+impl Unplanned {
+    /// What is to be said of a plan that failed; with `partial`, the motion up to there.
+    fn new(error: PlanError, view: &View, settings: &PlanSettings, partial: bool) -> Unplanned {
+        let chain = &view.robot.chain;
+        let trajectory = error.partial().filter(|_| partial).and_then(|part| {
+            let limits = &settings.limits;
+            let timed = TimedPath::with_options(&part.joint_path, chain, limits, &settings.timing);
+            let trajectory = timed
+                .ok()?
+                .trajectory(chain.joint_names(), settings.sample_period);
+            trajectory.ok()
+        });
+        Unplanned {
+            trajectory,
+            ..Unplanned::from(error)
+        }
+    }
 }
 
 impl From<Failure> for Unplanned {
@@ -106,6 +133,7 @@ impl From<Failure> for Unplanned {
             failure,
             fraction: 0.0,
             tip_path: Vec::new(),
+            trajectory: None,
         }
     }
 }
@@ -118,6 +146,7 @@ impl From<PlanError> for Unplanned {
             tip_path: error
                 .partial()
                 .map_or(Vec::new(), |partial| partial.tip_path.clone()),
+            trajectory: None,
         }
     }
 }
@@ -139,21 +168,22 @@ pub fn plan_order(
     let (settings, limits) = settings_of(view, order)?;
     let give_up = || cancelled() || expired();
     let template = from_parameters(parameters, chain, chain, Pose::identity(), &give_up);
+    let mut notes = notes;
+    let arm = arm_to_plan_with(view, &obstacles, &mut notes);
     let request = PathRequest {
         solver: &parameters.ik.solver,
+        collision: arm.as_ref().map(Checker::arm_check),
+        leave_route: order.leave_route || parameters.planning.leave_route,
         ..PathRequest::new(&order.start, &order.goals, &template)
     };
     let result = plan(chain, obstacles.list(), &settings, &request);
     if cancelled() {
         return Err(super::mover::preempted().into());
     }
-    let plan = result?;
-    let mut notes: Vec<String> = notes
-        .into_iter()
-        .chain(plan.path.notes.iter().cloned())
-        .collect();
+    let plan = result.map_err(|error| Unplanned::new(error, view, &settings, order.partial))?;
+    notes.extend(plan.path.notes.iter().cloned());
     let mut beware = None;
-    if !obstacles.is_empty() {
+    if arm.is_none() && !obstacles.is_empty() {
         // A robot without shapes, or a world that cannot be checked, has no such note.
         let checker = Checker::new(view, chain, &obstacles, &mut Vec::new());
         beware = checker
@@ -173,6 +203,28 @@ pub fn plan_order(
         known: Arc::clone(&view.obstacles),
         order: order.clone(),
     })
+}
+
+/// The whole arm, where it is to be planned with and can be; what stands against it is added to
+/// `notes`.
+fn arm_to_plan_with(
+    view: &View,
+    obstacles: &Arc<ObstacleSet>,
+    notes: &mut Vec<String>,
+) -> Option<Checker> {
+    if !view.parameters.planning.whole_arm {
+        return None;
+    }
+    match Checker::with_clearance(view, obstacles) {
+        Ok(checker) => Some(checker),
+        Err(failure) => {
+            notes.push(format!(
+                "only the tip is kept out of obstacles: {}",
+                failure.message
+            ));
+            None
+        }
+    }
 }
 
 /// The arm's limits with the scaling of an order, and without.
@@ -215,10 +267,15 @@ fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits
             angle_step: parameters.planning.angle_step,
             max_joint_step: parameters.planning.max_joint_step,
             limit_tolerance: parameters.limit_tolerance,
+            plane: view.plane()?,
+            safe_height: parameters.planning.safe_height,
+            deviation: parameters.planning.deviation,
+            angle_deviation: parameters.planning.angle_deviation,
             ..PathSettings::default()
         },
         limits: scaled,
         sample_period: parameters.timing.sample_period,
+        timing: parameters.timing.tip.clone(),
     };
     Ok((settings, limits))
 }
@@ -240,8 +297,10 @@ pub fn check_order(
     let timeout = view.parameters.planning.timeout;
     let give_up = || cancelled() || started.elapsed() >= timeout;
     let template = from_parameters(&view.parameters, chain, chain, Pose::identity(), &give_up);
+    let arm = arm_to_plan_with(view, &obstacles, &mut Vec::new());
     let request = PathRequest {
         solver: &view.parameters.ik.solver,
+        collision: arm.as_ref().map(Checker::arm_check),
         ..PathRequest::new(&order.start, &order.goals, &template)
     };
     check_goals(chain, obstacles.list(), &settings.path, &request)
@@ -268,7 +327,7 @@ pub fn with_extra(view: &View, extra: &[Sent]) -> Result<(Arc<ObstacleSet>, Vec<
     let options = &view.parameters.planning.polygon;
     match view
         .obstacles
-        .changed(extra, false, &view.frames(), options)
+        .changed(extra, false, &view.plane_frames(), options)
     {
         Ok(applied) => Ok((Arc::new(applied.set), applied.notes)),
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),

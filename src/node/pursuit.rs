@@ -12,7 +12,7 @@ use super::mover::Execution;
 use super::moves::Ahead;
 use super::planning_job::{scaled_limits, with_extra, Order, Planned, Unplanned};
 use super::shutdown::Cancel;
-use crate::motion::{violation, PATH_TOLERANCE};
+use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::{blend, stop_configuration, Trajectory};
 
 /// A trajectory that goes on from a moving state begins this much later than it is sent.
@@ -109,7 +109,13 @@ pub async fn on_the_move(
 ) -> Result<Moved, Unplanned> {
     let began = Instant::now();
     let view = shared.view()?;
-    let Some(ahead) = shared.mover.ahead(shared, &view, lead) else {
+    let tip = &view.parameters.timing.tip;
+    // A blend knows no limits of the tip.
+    let ahead = match (tip.tip_speed, tip.tip_acceleration) {
+        (None, None) => shared.mover.ahead(shared, &view, lead),
+        _ => None,
+    };
+    let Some(ahead) = ahead else {
         return Ok(Moved::Not);
     };
     let chain = &view.robot.chain;
@@ -193,9 +199,19 @@ fn go_over(
         return Ok(None);
     };
     let (obstacles, _) = with_extra(&view, &planned.order.extra)?;
-    match violation(chain, obstacles.list(), planned.clearance, &trajectory) {
-        Some((missing, _)) if missing > PATH_TOLERANCE => return Ok(None),
-        _ => {}
+    let plane = view.plane()?;
+    // Off its route the tip keeps no clearance of its own; the arm keeps the links', see the gate.
+    if planned.plan.path.left_route.is_empty() {
+        match violation_in(
+            &plane,
+            chain,
+            obstacles.list(),
+            planned.clearance,
+            &trajectory,
+        ) {
+            Some((missing, _)) if missing > PATH_TOLERANCE => return Ok(None),
+            _ => {}
+        }
     }
     let sent = shared.mover.send(
         shared,

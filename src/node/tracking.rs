@@ -21,7 +21,7 @@ use super::status::Report;
 use crate::ik::{solver, IkRequest};
 use crate::kinematics::Pose;
 use crate::model::Chain;
-use crate::motion::{violation, PATH_TOLERANCE};
+use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::{JointState, MotionLimits, Segment, Trajectory, TrajectoryPoint};
 
 /// Without a pose for this long, the next one is compared with where the arm is.
@@ -223,14 +223,17 @@ fn track(
 fn outside_obstacles(view: &View, trajectory: &Trajectory) -> Result<(), Failure> {
     let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
     let clearance = view.parameters.planning.clearance;
-    let Some((missing, obstacle)) = violation(chain, obstacles, clearance, trajectory) else {
+    let plane = view.plane()?;
+    let violation =
+        |trajectory: &Trajectory| violation_in(&plane, chain, obstacles, clearance, trajectory);
+    let Some((missing, obstacle)) = violation(trajectory) else {
         return Ok(());
     };
     let standing = Trajectory {
         joint_names: trajectory.joint_names.clone(),
         points: trajectory.points.iter().take(1).cloned().collect(),
     };
-    let already = violation(chain, obstacles, clearance, &standing).map_or(0.0, |(now, _)| now);
+    let already = violation(&standing).map_or(0.0, |(now, _)| now);
     if missing <= already + PATH_TOLERANCE {
         return Ok(());
     }

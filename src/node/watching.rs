@@ -21,7 +21,7 @@ use super::shutdown::Cancel;
 use super::status::Report;
 use crate::collision::Obstacle as Met;
 use crate::kinematics::{forward_kinematics, Pose};
-use crate::motion::{violation, PATH_TOLERANCE};
+use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::{Trajectory, BLEND_STOP_SHARE};
 
 /// How long the arm may plan while it moves on towards something in its way.
@@ -295,12 +295,16 @@ fn in_the_way(
     let rest = shared.mover.rest_of_the_motion(view.now)?;
     // What was asked for with the goal went well with the obstacles then; a fault now is theirs.
     let (obstacles, _) = with_extra(&view, &guard.extra).ok()?;
-    let chain = &view.robot.chain;
+    let (chain, plane) = (&view.robot.chain, view.plane().ok()?);
     let horizon = horizon(&view, &rest);
-    match violation(chain, obstacles.list(), guard.clearance, &rest) {
+    let violation = |trajectory: &Trajectory| {
+        let obstacles = guard.on_route.then(|| obstacles.list()).unwrap_or_default();
+        violation_in(&plane, chain, obstacles, guard.clearance, trajectory)
+    };
+    match violation(&rest) {
         Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
             let soon = beginning(&rest, horizon);
-            let near = violation(chain, obstacles.list(), guard.clearance, &soon);
+            let near = violation(&soon);
             return Some(Blocked {
                 what: format!("obstacle \"{obstacle}\""),
                 far: near.is_none_or(|(missing, _)| missing <= PATH_TOLERANCE),

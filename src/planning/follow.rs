@@ -354,10 +354,9 @@ impl<'a> Walker<'a> {
         }
         if let Some(checker) = &mut self.checker {
             match checker.motion(last, q, SWEEP) {
-                Ok(MotionVerdict::Free) => {}
-                Ok(MotionVerdict::Contact(met) | MotionVerdict::TooClose(met)) => {
-                    return Err(met.contact.into())
-                }
+                // So close to a contact counts as free: links keep a clearance besides.
+                Ok(MotionVerdict::Free | MotionVerdict::TooClose(_)) => {}
+                Ok(MotionVerdict::Contact(met)) => return Err(met.contact.into()),
                 // Only of numbers that are not finite, which the tracker does not give back.
                 Err(_) => return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1))),
             }
