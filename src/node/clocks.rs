@@ -19,13 +19,13 @@ const DELAYS: std::ops::RangeInclusive<i64> = -1_000_000..=4_000_000;
 pub struct Clocks(Mutex<VecDeque<i64>>);
 
 impl Clocks {
-    /// Takes note of a message with this stamp that came now, both on the clock of ROS \[ns\].
-    pub fn note(&self, stamp: i64, now: i64) {
+    /// Takes note of how old a message was by its stamp when it came \[ns\].
+    pub fn note(&self, delay: i64) {
         let mut delays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if delays.len() == WINDOW {
             delays.pop_front();
         }
-        delays.push_back(now.saturating_sub(stamp));
+        delays.push_back(delay);
     }
 
     /// Whether both clocks show the same time, as far as can be seen.
@@ -46,7 +46,7 @@ mod tests {
     fn agree(delays: &[i64]) -> bool {
         let clocks = Clocks::default();
         for delay in delays {
-            clocks.note(1_000_000_000, 1_000_000_000 + delay);
+            clocks.note(*delay);
         }
         clocks.agree()
     }
@@ -67,7 +67,7 @@ mod tests {
         assert!(!agree(&[20 * millisecond; 60]));
         let none = Clocks::default();
         for now in 0..60 {
-            none.note(0, 1_700_000_000_000_000_000 + now);
+            none.note(1_700_000_000_000_000_000 + now);
         }
         assert!(!none.agree());
     }

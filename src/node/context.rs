@@ -17,7 +17,7 @@ use super::frames::Frames;
 use super::joint_states::{ChainState, JointStates, StateError};
 use super::model_source::Robot;
 use super::mover::Mover;
-use super::obstacles::ObstacleSet;
+use super::obstacles::{ObstacleSet, Sent};
 use super::outputs::Outputs;
 use super::parameter_values::Values;
 use super::parameters::Parameters;
@@ -276,6 +276,17 @@ impl View {
             base: if frame.is_empty() { frames.base } else { frame },
             ..frames
         }
+    }
+
+    /// Changes to obstacles as they were sent, with the frame named where it was left empty: that is
+    /// the base link, whatever the planning plane is.
+    pub fn named(&self, mut sent: Vec<Sent>) -> Vec<Sent> {
+        if !self.parameters.planning.plane_frame.is_empty() {
+            for one in sent.iter_mut().filter(|one| one.frame.is_empty()) {
+                one.frame.clone_from(&self.robot.chain.base);
+            }
+        }
+        sent
     }
 
     /// The planning plane: the pose of its frame in the base.

@@ -159,6 +159,24 @@ impl Mover {
         self.state().ahead(shared, view, lead, true)
     }
 
+    /// Takes note of where the arm was at a time on the steady clock, see [`Motion::observe`].
+    pub fn observe(&self, time: Duration, position: &dyn Fn(&str) -> Option<f64>, commanded: bool) {
+        let mut state = self.state();
+        if let Some(motion) = state.last.as_mut().filter(|motion| motion.before.is_none()) {
+            motion.observe(time, position, commanded);
+        }
+    }
+
+    /// How long it took last to plan and to go over to that.
+    pub fn took(&self) -> Duration {
+        self.state().took
+    }
+
+    /// Takes note of how long that took.
+    pub fn take_note(&self, took: Duration) {
+        self.state().took = took;
+    }
+
     /// How long the last check of the gate took.
     pub fn checking(&self) -> Duration {
         self.state().checking
@@ -420,6 +438,8 @@ impl Mover {
             goal: sending.goal,
             phases: sending.phases,
             error: None,
+            // A stamp says exactly when.
+            heard: begins.is_some(),
             before: before.map(Box::new),
         };
         let execution = Execution {

@@ -12,6 +12,11 @@ use crate::trajectory::{Trajectory, TrajectoryPoint};
 /// An arm on the move may be behind where it should be by what it covers in this time.
 const LAG: f64 = 0.1;
 
+/// Slower than this an arm says nothing about time \[rad/s or m/s, over all joints\].
+const SLOW: f64 = 0.05;
+/// What is later than this has another reason than its way to the controller \[s\].
+const MOST_LATE: f64 = 0.1;
+
 /// A trajectory that was sent, for as long as it is the newest.
 #[derive(Debug, Clone)]
 pub struct Motion {
@@ -31,6 +36,8 @@ pub struct Motion {
     pub phases: Phases,
     /// How far the controller says that the arm is off, and which joint most.
     pub error: Option<(String, f64)>,
+    /// Whether its time zero has been corrected by what the controller says that it commands.
+    pub heard: bool,
     /// What goes on should the controller refuse this one.
     pub before: Option<Box<Motion>>,
 }
@@ -39,6 +46,48 @@ impl Motion {
     /// Whether the arm is under way on it at `now`.
     pub fn moves(&self, now: Duration) -> bool {
         now < self.ends && !self.phases.now().is_last()
+    }
+
+    /// Corrects its time zero by where the arm was at a time on the steady clock: what begins "on
+    /// arrival" begins a little later than it was sent, nobody says when. Words of the controller
+    /// about what it commands (`commanded`) count more than measured positions, which may lag.
+    pub fn observe(
+        &mut self,
+        time: Duration,
+        position: &dyn Fn(&str) -> Option<f64>,
+        commanded: bool,
+    ) {
+        if self.heard && !commanded || !self.moves(time) || self.since(time) <= 0.0 {
+            return;
+        }
+        let Some(point) = self.at(time) else { return };
+        let names = self.trajectory.joint_names.iter();
+        let (mut along, mut square) = (0.0, 0.0);
+        for (name, (expected, speed)) in names.zip(point.positions.iter().zip(&point.velocities)) {
+            let Some(seen) = position(name).filter(|seen| seen.is_finite()) else {
+                return;
+            };
+            along += speed * (expected - seen);
+            square += speed * speed;
+        }
+        if square < SLOW * SLOW {
+            return;
+        }
+        let late = along / square;
+        if late.abs() > MOST_LATE {
+            return;
+        }
+        let share = if commanded { 1.0 } else { 0.5 };
+        self.heard |= commanded;
+        let shift = Duration::from_secs_f64((share * late).abs());
+        let shifted = |time: Duration| {
+            if late > 0.0 {
+                time + shift
+            } else {
+                time.saturating_sub(shift)
+            }
+        };
+        (self.began, self.ends) = (shifted(self.began), shifted(self.ends));
     }
 
     /// Seconds since its time zero; negative before.
@@ -143,6 +192,8 @@ pub struct State {
     pub last: Option<Motion>,
     /// How long the last check of the gate took.
     pub checking: Duration,
+    /// How long it took last to plan while moving, and to go over to that.
+    pub took: Duration,
 }
 
 impl State {
@@ -237,6 +288,7 @@ mod tests {
             goal: None,
             phases,
             error: None,
+            heard: false,
             before: before.map(Box::new),
         };
         (sender, motion)
@@ -261,6 +313,30 @@ mod tests {
         state.settle();
         assert_eq!(state.current().unwrap().id, 2);
         assert!(state.last.unwrap().before.is_none());
+    }
+
+    #[test]
+    fn the_time_at_which_a_motion_really_began_is_found() {
+        let (sender, mut motion) = motion(1, None);
+        sender.send_replace(Phase::Accepted);
+        // It moves at 1 rad/s, and began 30 ms later than was thought.
+        let seen = |time: f64| move |_: &str| Some(time - 10.03);
+        for step in 0..20 {
+            let time = 10.5 + 0.01 * f64::from(step);
+            motion.observe(Duration::from_secs_f64(time), &seen(time), false);
+        }
+        assert!((motion.began.as_secs_f64() - 10.03).abs() < 1e-4);
+        assert!((motion.ends.as_secs_f64() - 12.03).abs() < 1e-4);
+        // What the controller commands counts at once, and more than what is measured.
+        let commanded = |_: &str| Some(0.98);
+        motion.observe(Duration::from_secs(11), &commanded, true);
+        assert!((motion.began.as_secs_f64() - 10.02).abs() < 1e-9);
+        motion.observe(Duration::from_secs(11), &seen(11.0), false);
+        assert!((motion.began.as_secs_f64() - 10.02).abs() < 1e-9);
+        // Far off, or not a number: something else is wrong.
+        motion.observe(Duration::from_secs(11), &|_| Some(0.2), true);
+        motion.observe(Duration::from_secs(11), &|_| Some(f64::NAN), true);
+        assert!((motion.began.as_secs_f64() - 10.02).abs() < 1e-9);
     }
 
     #[test]

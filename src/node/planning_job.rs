@@ -325,10 +325,12 @@ pub fn with_extra(view: &View, extra: &[Sent]) -> Result<(Arc<ObstacleSet>, Vec<
         return Ok((Arc::clone(&view.obstacles), Vec::new()));
     }
     let options = &view.parameters.planning.polygon;
-    match view
-        .obstacles
-        .changed(extra, false, &view.plane_frames(), options)
-    {
+    match view.obstacles.changed(
+        &view.named(extra.to_vec()),
+        false,
+        &view.plane_frames(),
+        options,
+    ) {
         Ok(applied) => Ok((Arc::new(applied.set), applied.notes)),
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
     }

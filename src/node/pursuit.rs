@@ -53,7 +53,7 @@ pub async fn pursue(
     cancel: &Cancel,
     turns: &Arc<Semaphore>,
 ) -> Result<Going, Unplanned> {
-    let mut lead = (LEADS.0 + 3 * shared.mover.checking()).min(LEADS.1);
+    let mut lead = lead(shared);
     // A second try knows how long planning takes.
     for _ in 0..2 {
         if at_rest {
@@ -61,10 +61,7 @@ pub async fn pursue(
         }
         match on_the_move(shared, order_at, lead, cancel, turns).await? {
             Moved::Going(going) => return Ok(*going),
-            Moved::Late(took) => {
-                let finish = FINISH + 3 * shared.mover.checking();
-                lead = (2 * took + finish).clamp(LEADS.0, LEADS.1);
-            }
+            Moved::Late(took) => lead = (2 * took + FINISH).clamp(LEADS.0, LEADS.1),
             Moved::Not => break,
         }
     }
@@ -84,6 +81,11 @@ pub async fn pursue(
         notes,
         view,
     })
+}
+
+/// How long planning while the arm moves on is likely to take, and to spare.
+pub fn lead(shared: &Shared) -> Duration {
+    (shared.mover.took() * 3 / 2 + FINISH).clamp(LEADS.0, LEADS.1)
 }
 
 /// What came of planning for an arm on the move.
@@ -116,6 +118,10 @@ pub async fn on_the_move(
         _ => None,
     };
     let Some(ahead) = ahead else {
+        let clocks = shared.clocks.agree();
+        tracing::debug!(
+            "not gone over: it cannot be said where the arm will be (clocks agree: {clocks})"
+        );
         return Ok(Moved::Not);
     };
     let chain = &view.robot.chain;
@@ -132,8 +138,9 @@ pub async fn on_the_move(
         Err(unplanned) if is_about_the_start(&unplanned) => return Ok(Moved::Not),
         Err(unplanned) => return Err(unplanned),
     };
-    let took = began.elapsed();
     if shared.now() + SEND_LEAD >= ahead.when {
+        let took = began.elapsed();
+        tracing::debug!("planning took {took:?} of {lead:?}: too late to go over");
         return Ok(Moved::Late(took));
     }
     let going = {
@@ -141,12 +148,12 @@ pub async fn on_the_move(
         let (ahead, cancel) = (ahead.clone(), cancel.clone());
         blocking(move || go_over(&shared, &planned, &ahead, &cancel)).await??
     };
+    let took = began.elapsed();
+    shared.mover.take_note(took);
     let Some((mut execution, sent)) = going else {
-        return Ok(if shared.now() + SEND_LEAD >= ahead.when {
-            Moved::Late(began.elapsed())
-        } else {
-            Moved::Not
-        });
+        let late = shared.now() + SEND_LEAD >= ahead.when;
+        tracing::debug!("not gone over: {took:?} of {lead:?} were taken, late: {late}");
+        return Ok(if late { Moved::Late(took) } else { Moved::Not });
     };
     execution.guard = Some(guard(&planned));
     accepted(shared, &execution).await?;
@@ -189,6 +196,7 @@ fn go_over(
         return Ok(None);
     };
     if first.id != ahead.id || first.when >= ahead.when {
+        tracing::debug!("not gone over: another motion, or too late");
         return Ok(None);
     }
     let stretch = shared.mover.stretch(ahead.id, first.when, ahead.when);
@@ -209,7 +217,10 @@ fn go_over(
             planned.clearance,
             &trajectory,
         ) {
-            Some((missing, _)) if missing > PATH_TOLERANCE => return Ok(None),
+            Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
+                tracing::debug!("not gone over: {missing:.4} m too close to \"{obstacle}\"");
+                return Ok(None);
+            }
             _ => {}
         }
     }

@@ -131,8 +131,12 @@ async fn joint_states(
 ) {
     while let Some(message) = messages.next().await {
         let now = shared.now();
-        let stamp = nanoseconds_of(&message.header.stamp);
-        shared.clocks.note(stamp, nanoseconds_of(&shared.stamp()));
+        let age_ns = nanoseconds_of(&shared.stamp()) - nanoseconds_of(&message.header.stamp);
+        shared.clocks.note(age_ns);
+        if let Some(when) = then(&shared, now, age_ns) {
+            let position = |name: &str| value_of(name, &message.name, &message.position);
+            shared.mover.observe(when, &position, false);
+        }
         let reported = Reported {
             names: &message.name,
             positions: &message.position,
@@ -152,6 +156,21 @@ async fn joint_states(
     }
 }
 
+/// When a message of that age was made, on the steady clock; `None` if its stamp says nothing.
+fn then(shared: &Shared, now: std::time::Duration, age_ns: i64) -> Option<std::time::Duration> {
+    if !shared.clocks.agree() {
+        return None;
+    }
+    now.checked_sub(std::time::Duration::from_nanos(
+        u64::try_from(age_ns.max(0)).ok()?,
+    ))
+}
+
+fn value_of(name: &str, names: &[String], values: &[f64]) -> Option<f64> {
+    let index = names.iter().position(|one| one == name)?;
+    values.get(index).copied()
+}
+
 /// Takes note of what the controller says about where the arm is.
 #[cfg(has_control_msgs)]
 async fn feedback(
@@ -169,9 +188,15 @@ async fn feedback(
         let worst = sizes
             .filter(|(_, error)| !error.is_nan())
             .max_by(|one, other| one.1.total_cmp(&other.1));
+        let goal = super::follow_action::goal_id(&message.goal_id);
         if let Some((joint, error)) = worst {
-            let goal = super::follow_action::goal_id(&message.goal_id);
             shared.mover.off(&goal, joint, error);
+        }
+        let age_ns = nanoseconds_of(&shared.stamp()) - nanoseconds_of(&feedback.header.stamp);
+        if let Some(when) = then(&shared, shared.now(), age_ns) {
+            let desired = &feedback.desired.positions;
+            let position = |name: &str| value_of(name, &feedback.joint_names, desired);
+            shared.mover.observe(when, &position, true);
         }
     }
 }

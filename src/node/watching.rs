@@ -15,7 +15,7 @@ use super::mover::Execution;
 use super::obstacles::ObstacleSet;
 use super::planning_job::{with_extra, Order};
 use super::progress::Reporter;
-use super::pursuit::{on_the_move, pursue, Moved};
+use super::pursuit::{lead, on_the_move, pursue, Moved};
 use super::rest::Rest;
 use super::shutdown::Cancel;
 use super::status::Report;
@@ -24,8 +24,8 @@ use crate::kinematics::{forward_kinematics, Pose};
 use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::{Trajectory, BLEND_STOP_SHARE};
 
-/// How long the arm may plan while it moves on towards something in its way.
-const THINKING: Duration = Duration::from_millis(300);
+/// The least and the greatest time to plan in while the arm moves on towards something in its way.
+const THINKING: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
 /// To spare when it is judged whether there is time for that \[s\].
 const SPARE: f64 = 0.1;
 /// A goal is passed where the tip was this near to it \[m\].
@@ -147,8 +147,10 @@ async fn around(
     let (cancel, turns) = (&intent.cancel, &intent.turns);
     let mut going = None;
     if blocked.far {
-        let moving = on_the_move(shared, &order_at, THINKING, cancel, turns);
-        match tokio::time::timeout(THINKING, moving).await {
+        let thinking = thinking(shared);
+        let moving = on_the_move(shared, &order_at, thinking, cancel, turns);
+        // What is late is too late: the arm must come to rest in time.
+        match tokio::time::timeout(thinking, moving).await {
             Ok(Ok(Moved::Going(moved))) => going = Some(*moved),
             Ok(Err(unplanned)) if unplanned.failure.code == Code::Preempted => {
                 return Err(unplanned.failure)
@@ -296,7 +298,7 @@ fn in_the_way(
     // What was asked for with the goal went well with the obstacles then; a fault now is theirs.
     let (obstacles, _) = with_extra(&view, &guard.extra).ok()?;
     let (chain, plane) = (&view.robot.chain, view.plane().ok()?);
-    let horizon = horizon(&view, &rest);
+    let horizon = horizon(shared, &view, &rest);
     let violation = |trajectory: &Trajectory| {
         let obstacles = guard.on_route.then(|| obstacles.list()).unwrap_or_default();
         violation_in(&plane, chain, obstacles, guard.clearance, trajectory)
@@ -326,10 +328,15 @@ fn in_the_way(
     }
 }
 
+/// How long the arm may plan while it moves on towards something in its way.
+fn thinking(shared: &Shared) -> Duration {
+    lead(shared).clamp(THINKING.0, THINKING.1)
+}
+
 /// How far ahead the way must be free if the arm is to plan while it moves on \[s\]: planning, and
 /// coming to rest gently, should nothing come of it.
-fn horizon(view: &View, rest: &Trajectory) -> f64 {
-    let thinking = THINKING.as_secs_f64();
+fn horizon(shared: &Shared, view: &View, rest: &Trajectory) -> f64 {
+    let thinking = thinking(shared).as_secs_f64();
     let Ok(limits) = view.parameters.motion_limits(&view.robot.chain) else {
         return f64::INFINITY;
     };

@@ -31,9 +31,12 @@ def check_smooth(arm, start, acceleration=ACCELERATION):
     assert np.all(np.abs(velocities) <= arm.chain.velocity * 1.002 + 1e-9)
     # Between a state and the begin of what was sent a controller interpolates by itself; that is short.
     jump = np.abs(np.diff(velocities, axis=0)) - 1.5 * acceleration * step
-    assert np.max(jump) <= 2e-3, f"a jump of {np.max(jump)} in velocity"
+    row, joint = np.unravel_index(np.argmax(jump), jump.shape)
+    around = [f"{t - times[row]:+.4f} s: {v[joint]:.4f}" for t, v in zip(times, velocities)][max(0, row - 4) : row + 6]
+    assert np.max(jump) <= 2e-3, f"a jump of {np.max(jump)} in velocity of {arm.chain.names[joint]}: {around}"
     off = np.abs(np.diff(positions, axis=0) - 0.5 * (velocities[1:] + velocities[:-1]) * step)
-    assert np.max(off - 0.5 * acceleration * step**2) <= 1e-5, "positions do not follow from velocities"
+    off -= 0.5 * acceleration * step**2
+    assert np.max(off) <= 1e-5, f"a jump of {np.max(off)} in position"
 
 
 def polynomials(message):
