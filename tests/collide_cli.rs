@@ -108,7 +108,7 @@ impl Case {
         ]});
         // Stretched out along x it meets the post, along y the first prism; folded, itself.
         let configs = json!({
-            "q": [[0.0, 0.0, 0.0], [1.5707963, 0.0, 0.0], [-1.0, 0.5, 0.0], [-1.5, 2.8, 2.8]],
+            "q": [[0.0, 0.0, 0.0], [1.57, 0.0, 0.0], [-1.0, 0.5, 0.0], [-1.5, 2.8, 2.8]],
             "scenes": {"two": {
                 "verdict_hull": [true, true, false, true],
                 "verdict_mesh": [true, false, null, true],
@@ -227,7 +227,7 @@ fn clearances_and_ground_count() {
 fn configurations_in_another_order_of_joints_are_put_in_order() {
     let case = Case::new("order");
     let configs = json!({"base": "base", "tip": "l3", "joints": ["j3", "j1", "j2"],
-        "q": [[2.8, -1.5, 2.8], [0.0, 1.5707963, 0.0]]});
+        "q": [[2.8, -1.5, 2.8], [0.0, 1.57, 0.0]]});
     let path = write(&case.folder, "order.json", configs.to_string());
     let out = case.folder.join("out.json").display().to_string();
     let output = case.run(&["--configs", &path, "--out", &out]);

@@ -165,7 +165,7 @@ proptest! {
         self_clearance in prop::sample::select(vec![0.0, 0.02]),
     ) {
         let (model, chain) = robot();
-        let options = CollisionOptions { clearance, self_clearance, samples: 0, ..Default::default() };
+        let options = CollisionOptions { clearance, self_clearance, samples: 0, looks: 0, ..Default::default() };
         let arm = CollisionModel::with_meshes(&model, &chain, &store(&clouds), &options);
         prop_assert!(arm.warnings().is_empty());
         let world = CollisionWorld::new(&prisms).unwrap();
@@ -192,7 +192,7 @@ proptest! {
         clearance in prop::sample::select(vec![0.0, 0.05]),
     ) {
         let (model, chain) = robot();
-        let strict = CollisionOptions { clearance, samples: 0, ..Default::default() };
+        let strict = CollisionOptions { clearance, samples: 0, looks: 0, ..Default::default() };
         let arm = CollisionModel::with_meshes(&model, &chain, &store(&clouds), &strict);
         let world = CollisionWorld::new(&prisms).unwrap();
         let mut scratch = CheckScratch::default();
@@ -376,6 +376,67 @@ fn the_same_input_gives_the_same_answer_whatever_came_before() {
     }
 }
 
+proptest! {
+    #![proptest_config(config(60))]
+
+    #[test]
+    fn pairs_that_are_said_never_to_meet_never_do(
+        clouds in clouds(),
+        configurations in prop::collection::vec(prop::array::uniform3(-1.0..1.0f64), 40),
+        limit in 0.2..1.5f64,
+    ) {
+        let (mut model, _) = robot();
+        for joint in &mut model.joints {
+            (joint.limits.lower, joint.limits.upper) = (-limit, limit);
+        }
+        let chain = model.chain("a", "d", false).unwrap();
+        let arm = |looks: usize| {
+            let options = CollisionOptions { looks, samples: 0, ..Default::default() };
+            CollisionModel::with_meshes(&model, &chain, &store(&clouds), &options)
+        };
+        let (lazy, strict) = (arm(500), arm(0));
+        let never = |pair: &&AllowedPair| matches!(pair, AllowedPair::NeverInContact(..));
+        let proven = lazy.allowed_pairs().iter().filter(never).count();
+        prop_assert_eq!(lazy.active_pairs().len() + proven, strict.active_pairs().len());
+        let empty = CollisionWorld::default();
+        for q in configurations {
+            // Beyond the limits, too.
+            let q = q.map(|value| value * 2.0 * limit);
+            prop_assert_eq!(
+                lazy.check(&q, &empty).unwrap().is_some(),
+                strict.check(&q, &empty).unwrap().is_some()
+            );
+            let way = |arm: &CollisionModel| {
+                let mut scratch = CheckScratch::default();
+                arm.is_motion_free(&[0.0; 3], &q, &empty, 1e-3, &mut scratch).unwrap()
+            };
+            prop_assert_eq!(way(&lazy), way(&strict));
+        }
+    }
+}
+
+#[test]
+fn links_that_are_too_short_to_meet_are_proven_apart() {
+    let (mut model, _) = robot();
+    for joint in &mut model.joints {
+        (joint.limits.lower, joint.limits.upper) = (-0.3, 0.3);
+    }
+    let chain = model.chain("a", "d", false).unwrap();
+    let clouds = vec![cube(0.1); 4];
+    let options = CollisionOptions::default();
+    let arm = CollisionModel::with_meshes(&model, &chain, &store(&clouds), &options);
+    let never = AllowedPair::NeverInContact("a".into(), "d".into());
+    assert!(
+        arm.allowed_pairs().contains(&never),
+        "{:?}",
+        arm.allowed_pairs()
+    );
+    // With long links they may meet.
+    let clouds = vec![cube(0.5); 4];
+    let arm = CollisionModel::with_meshes(&model, &chain, &store(&clouds), &options);
+    assert!(!arm.allowed_pairs().contains(&never));
+}
+
 #[test]
 fn pairs_that_are_named_are_not_compared() {
     let (model, chain) = robot();
@@ -383,6 +444,7 @@ fn pairs_that_are_named_are_not_compared() {
     let options = CollisionOptions {
         allowed: vec![("d".into(), "a".into())],
         samples: 0,
+        looks: 0,
         ..Default::default()
     };
     let arm = CollisionModel::with_meshes(&model, &chain, &store(&clouds), &options);

@@ -18,6 +18,7 @@ fn settings(tolerance: f64) -> FollowSettings {
         max_joint_step: 0.2,
         deviation: tolerance,
         angle_deviation: 10.0 * tolerance,
+        search_nodes: 200_000,
     }
 }
 

@@ -47,6 +47,9 @@ pub(super) struct FollowBatch {
         allow_negative_numbers = true
     )]
     tolerance: f64,
+    /// How many configurations a search through the null space may look at.
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    search_nodes: usize,
     /// Give up on a path after this time \[s\].
     #[arg(
         long,
@@ -182,6 +185,7 @@ impl FollowBatch {
             max_joint_step: 0.2,
             deviation: self.tolerance,
             angle_deviation: RADIANS_PER_METRE * self.tolerance,
+            search_nodes: self.search_nodes,
         }
     }
 
@@ -224,7 +228,7 @@ impl FollowBatch {
         let time_us = begun.elapsed().as_secs_f64() * 1e6;
         let (ok, reason, fraction, followed) = match found {
             Ok(followed) => (true, String::new(), 1.0, followed),
-            Err(error) => (false, error.to_string(), error.fraction, error.partial),
+            Err(error) => (false, error.to_string(), error.fraction, *error.partial),
         };
         let (max_deviation, max_angle_deviation) = deviation(chain, path, &followed);
         let pairs = || followed.points.iter().zip(followed.points.iter().skip(1));

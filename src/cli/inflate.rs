@@ -34,11 +34,11 @@ pub struct Inflate {
     #[arg(long, value_enum, default_value = "round")]
     join: JoinArgument,
     /// Farthest corner of a mitred join, in radii.
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 2.0, allow_negative_numbers = true)]
     mitre_limit: f64,
     /// How far the chords of a round join may lie outside the true arc \[m\]
     /// (default: a hundredth of the radius).
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     arc_tolerance: Option<f64>,
     /// What to do with polygons that cross themselves.
     #[arg(long, value_enum, default_value = "refuse")]

@@ -50,7 +50,7 @@ enum Command {
     IkBatch(ik_batch::IkBatch),
     IkTree(ik_tree::IkTree),
     Info(info::Info),
-    Plan(plan::PlanOptions),
+    Plan(Box<plan::PlanOptions>),
     PlanBatch(plan_batch::PlanBatch),
     PlanRandom(plan_random::PlanRandom),
     Path(path::Path),

@@ -13,7 +13,7 @@ use super::svg::{Mark, Picture, Style};
 use super::CliError;
 use crate::planar::polygon::ring_edges;
 use crate::planar::{PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, shorten, Roadmap, Route, RouteError};
+use crate::roadmap::{build_roadmap_with, shorten, BuildOptions, Roadmap, Route, RouteError};
 
 /// Finds the shortest path of a point among the obstacles of a scene.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Path {
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// Road map; an unknown name lists the choices.
-    #[arg(long, default_value = "visibility_graph")]
+    #[arg(long, default_value = "auto")]
     roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
@@ -83,24 +83,27 @@ impl Path {
         };
         let world = PlanarWorld::build(scene.obstacles, scene.boundary, &options)
             .map_err(|error| bad(error.to_string()))?;
-        let roadmap = build_roadmap(&self.roadmap, Arc::new(world))
+        // One question; but a graph can be seen in a picture, and none cannot.
+        let options = BuildOptions {
+            queries: if self.svg.is_some() { usize::MAX } else { 1 },
+            ..BuildOptions::default()
+        };
+        let roadmap = build_roadmap_with(&self.roadmap, Arc::new(world), &options)
             .map_err(|error| bad(error.to_string()))?;
-        let ends = [start, goal].map(|p| {
-            let free = self
-                .nearest_free
-                .then(|| roadmap.world().nearest_free_point(&p))
-                .flatten();
-            free.unwrap_or(p)
+        let ends = [start, goal].map(|p| match self.nearest_free {
+            true => roadmap.world().nearest_free_point(&p).unwrap_or(p),
+            false => p,
         });
         let mut answer = roadmap.shortest_path(&ends[0], &ends[1]);
         if let (true, Ok(route)) = (self.shorten, &mut answer) {
             *route = shorten(roadmap.world(), route);
         }
+        let shortest = shortest_route(roadmap.as_ref(), &ends);
         if let Some(svg) = &self.svg {
-            let picture = draw(roadmap.as_ref(), &[start, goal], &answer);
+            let picture = draw(roadmap.as_ref(), &[start, goal], &answer, shortest.as_ref());
             write_text(svg, &picture.to_svg())?;
         }
-        self.print(roadmap.as_ref(), &ends, &answer);
+        self.print(roadmap.as_ref(), &ends, &answer, shortest.map(|s| s.length));
         answer.map(|_| ()).map_err(|error| match error {
             RouteError::InvalidPoint { .. } => CliError::BadInput(error.to_string()),
             _ => CliError::NoSolution(error.to_string()),
@@ -112,6 +115,7 @@ impl Path {
         roadmap: &dyn Roadmap,
         ends: &[Point2<f64>; 2],
         answer: &Result<Route, RouteError>,
+        shortest: Option<f64>,
     ) {
         let pair = |p: &Point2<f64>| [p.x, p.y];
         let world = roadmap.world();
@@ -122,6 +126,7 @@ impl Path {
                     let result = json!({
                         "ok": true,
                         "length": route.length,
+                        "shortest_length": shortest.unwrap_or(route.length),
                         "path": route.points.iter().map(pair).collect::<Vec<_>>(),
                         "obstacles": route.obstacles,
                         "min_clearance": clearance.as_ref().map(|c| c.distance),
@@ -137,6 +142,10 @@ impl Path {
                     return;
                 }
                 println!("length         {:.9} m", route.length);
+                if let Some(shortest) = shortest {
+                    let more = (route.length / shortest - 1.0) * 100.0;
+                    println!("shortest       {shortest:.9} m (this path is {more:.1} % longer)");
+                }
                 if let Some(clearance) = clearance {
                     println!(
                         "min clearance  {:.9} m ('{}')",
@@ -171,11 +180,24 @@ impl Path {
     }
 }
 
+/// The shortest path, for road maps that may give a longer one.
+fn shortest_route(roadmap: &dyn Roadmap, ends: &[Point2<f64>; 2]) -> Option<Route> {
+    if roadmap.is_optimal() {
+        return None;
+    }
+    let exact = build_roadmap_with("lazy", roadmap.world().clone(), &BuildOptions::default());
+    let route = exact.ok()?.shortest_path(&ends[0], &ends[1]).ok()?;
+    Some(route).filter(|route| route.length > 0.0)
+}
+
 const OBSTACLE: Style = Style::filled("#b9c2cc", "#5d6b7a", 1.2);
 const INFLATED: Style = Style::filled("#f6dfc0", "#d98a1f", 1.2);
 const WALL: Style = Style::line("#5d6b7a", 2.5);
-const EDGE: Style = Style::line("#7fb3e6", 0.7).opacity(0.55);
-const CELL: Style = Style::line("#b79ad1", 0.8).opacity(0.7);
+/// Obstacles because of which there is no path.
+const CULPRIT: Style = Style::filled("#f0b8b0", "#c0392b", 1.8);
+const EDGE: Style = Style::line("#3b82c4", 0.9).opacity(0.7);
+const CELL: Style = Style::filled("#f1eaf7", "#a98bc6", 0.7);
+const SHORTEST: Style = Style::line("#1b7f3b", 1.8).dashed("7 5");
 const STRAIGHT: Style = Style::line("#c0392b", 1.2).dashed("2 5");
 const PATH: Style = Style::line("#1b7f3b", 3.2);
 const START: Style = Style::filled("#1b7f3b", "#ffffff", 1.5);
@@ -186,15 +208,28 @@ const BOUNDARY: Style = Style::line("#222222", 2.0);
 /// More edges than this only blacken the picture.
 const MOST_EDGES: usize = 4000;
 
-/// Draws obstacles, what the clearance adds, the road map and the path.
+/// The obstacles that stand in the way.
+fn culprits(answer: &Result<Route, RouteError>) -> &[String] {
+    match answer {
+        Err(RouteError::NoPath { by, .. }) => by,
+        Err(RouteError::InObstacle { obstacles, .. } | RouteError::TooClose { obstacles, .. }) => {
+            obstacles
+        }
+        _ => &[],
+    }
+}
+
+/// Draws obstacles, what the clearance adds, the road map and the path; beside a path that is not
+/// the shortest one also that.
 pub fn draw(
     roadmap: &dyn Roadmap,
     ends: &[Point2<f64>; 2],
     answer: &Result<Route, RouteError>,
+    shortest: Option<&Route>,
 ) -> Picture {
     let world = roadmap.world();
     let title = match answer {
-        Ok(route) if roadmap.cells().is_empty() => format!("Shortest path: {:.4} m", route.length),
+        Ok(route) if roadmap.is_optimal() => format!("Shortest path: {:.4} m", route.length),
         Ok(route) => format!("Path by {}: {:.4} m", roadmap.name(), route.length),
         Err(_) => "No path".to_owned(),
     };
@@ -211,15 +246,24 @@ pub fn draw(
             format!("closer than the clearance of {clearance} m"),
         );
     }
+    let culprits = culprits(answer);
     for obstacle in world.obstacles() {
         let polygon = &obstacle.polygon;
-        picture.rings(polygon.rings().map(<[_]>::to_vec).collect(), &OBSTACLE);
+        let style = if culprits.contains(&obstacle.id) {
+            &CULPRIT
+        } else {
+            &OBSTACLE
+        };
+        picture.rings(polygon.rings().map(<[_]>::to_vec).collect(), style);
         picture.segments(polygon.walls().to_vec(), &WALL);
     }
     picture.legend(
         &OBSTACLE,
         format!("obstacles ({})", world.obstacles().len()),
     );
+    if !culprits.is_empty() {
+        picture.legend(&CULPRIT, "obstacles in the way");
+    }
     if let Some(boundary) = world.boundary() {
         picture.rings(boundary.rings().map(<[_]>::to_vec).collect(), &BOUNDARY);
         picture.legend(&BOUNDARY, "boundary");
@@ -245,7 +289,7 @@ pub fn draw(
         edges.len()
     );
     let style = if edges.len() > 600 {
-        EDGE.opacity(0.3)
+        EDGE.opacity(0.35)
     } else {
         EDGE
     };
@@ -265,6 +309,13 @@ pub fn draw(
                 "#39444f",
             );
         }
+    }
+    if let Some(shortest) = shortest {
+        picture.line(shortest.points.clone(), &SHORTEST);
+        picture.legend(
+            &SHORTEST,
+            format!("shortest path: {:.6} m", shortest.length),
+        );
     }
     match answer {
         Ok(route) => draw_route(&mut picture, world, route),
@@ -301,7 +352,7 @@ fn draw_route(picture: &mut Picture, world: &PlanarWorld, route: &Route) {
     picture.legend(&PATH, format!("path: {:.6} m{around}", route.length));
     for (p, obstacle) in route.points.iter().zip(&route.obstacles) {
         if obstacle.is_some() {
-            picture.marker(*p, Mark::Disc, 4.0, &TURN);
+            picture.marker(*p, Mark::Disc, 3.2, &TURN);
         }
     }
     if let Some(clearance) = world.clearance_of_path(&route.points) {

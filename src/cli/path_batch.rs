@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use nalgebra::Point2;
 use serde::Serialize;
 
 use super::arm::{read_text, write_text};
@@ -14,7 +15,9 @@ use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
 use super::stages::quantile;
 use super::CliError;
 use crate::planar::{PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, Roadmap};
+use crate::roadmap::{
+    build_roadmap, build_roadmap_with, shorten, BuildOptions, Roadmap, Route, RouteError,
+};
 
 /// Runs every query of a planar scene.
 #[derive(Debug, Args)]
@@ -23,7 +26,7 @@ pub struct PathBatch {
     #[arg(long)]
     scene: PathBuf,
     /// Road map; an unknown name lists the choices.
-    #[arg(long, default_value = "visibility_graph")]
+    #[arg(long, default_value = "auto")]
     roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
@@ -34,6 +37,12 @@ pub struct PathBatch {
     /// What to do with polygons that cross themselves.
     #[arg(long, value_enum, default_value = "refuse")]
     self_crossing: SelfCrossingArgument,
+    /// Move starts and goals to the nearest free points if they are not free.
+    #[arg(long)]
+    nearest_free: bool,
+    /// Pull every path taut (for road maps that do not give the shortest one).
+    #[arg(long)]
+    shorten: bool,
     /// Where to write all results, JSON.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -64,6 +73,15 @@ struct Comparison {
     worst_query: usize,
 }
 
+/// How much longer than the shortest paths those of a road map are that is not optimal.
+#[derive(Debug, Serialize)]
+struct Excess {
+    /// Mean of length over shortest length.
+    mean_ratio: f64,
+    /// Largest ratio.
+    max_ratio: f64,
+}
+
 #[derive(Debug, Serialize)]
 struct Report {
     scene: String,
@@ -74,6 +92,8 @@ struct Report {
     build_ms: f64,
     query_median_us: f64,
     query_p99_us: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_shortest: Option<Excess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Comparison>,
     results: Vec<QueryResult>,
@@ -104,10 +124,14 @@ impl PathBatch {
         let begin = Instant::now();
         let world = PlanarWorld::build(obstacles, boundary, &options)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
-        let roadmap = build_roadmap(&self.roadmap, Arc::new(world))
+        let options = BuildOptions {
+            queries: scene.queries.len(),
+            ..BuildOptions::default()
+        };
+        let roadmap = build_roadmap_with(&self.roadmap, Arc::new(world), &options)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
         let build_ms = begin.elapsed().as_secs_f64() * 1e3;
-        let results = run_queries(&scene, roadmap.as_ref());
+        let results = self.run_queries(&scene, roadmap.as_ref());
         let mut times: Vec<f64> = results.iter().map(|r| r.time_us).collect();
         times.sort_by(f64::total_cmp);
         let report = Report {
@@ -119,6 +143,7 @@ impl PathBatch {
             build_ms,
             query_median_us: quantile(&times, 0.5),
             query_p99_us: quantile(&times, 0.99),
+            over_shortest: self.excess(&scene, roadmap.as_ref(), &results)?,
             reference: self.compare(&results)?,
             results,
         };
@@ -139,6 +164,90 @@ impl PathBatch {
             ))),
             None => Ok(()),
         }
+    }
+
+    fn run_queries(&self, scene: &Scene, roadmap: &dyn Roadmap) -> Vec<QueryResult> {
+        // Drawn on a terminal only.
+        let bar = ProgressBar::new(scene.queries.len() as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} queries, {eta} left")
+        {
+            bar.set_style(style);
+        }
+        let results = scene
+            .queries
+            .iter()
+            .map(|ends| {
+                let begin = Instant::now();
+                let answer = self.query(roadmap, ends);
+                let time_us = begin.elapsed().as_secs_f64() * 1e6;
+                bar.inc(1);
+                match answer {
+                    Ok(route) => QueryResult {
+                        ok: true,
+                        length: Some(route.length),
+                        path: route.points.iter().map(|p| [p.x, p.y]).collect(),
+                        time_us,
+                        reason: None,
+                    },
+                    Err(error) => QueryResult {
+                        ok: false,
+                        length: None,
+                        path: Vec::new(),
+                        time_us,
+                        reason: Some(error.to_string()),
+                    },
+                }
+            })
+            .collect();
+        bar.finish_and_clear();
+        results
+    }
+
+    fn query(&self, roadmap: &dyn Roadmap, ends: &[Point2<f64>; 2]) -> Result<Route, RouteError> {
+        let [start, goal] = self.ends(roadmap.world(), ends);
+        let route = roadmap.shortest_path(&start, &goal)?;
+        Ok(match self.shorten {
+            true => shorten(roadmap.world(), &route),
+            false => route,
+        })
+    }
+
+    fn ends(&self, world: &PlanarWorld, ends: &[Point2<f64>; 2]) -> [Point2<f64>; 2] {
+        ends.map(|p| match self.nearest_free {
+            true => world.nearest_free_point(&p).unwrap_or(p),
+            false => p,
+        })
+    }
+
+    /// Compares a road map that is not optimal with one that is.
+    fn excess(
+        &self,
+        scene: &Scene,
+        roadmap: &dyn Roadmap,
+        results: &[QueryResult],
+    ) -> Result<Option<Excess>, CliError> {
+        if roadmap.is_optimal() {
+            return Ok(None);
+        }
+        let exact = build_roadmap("visibility_graph", Arc::clone(roadmap.world()))
+            .map_err(|error| CliError::BadInput(error.to_string()))?;
+        let ratios: Vec<f64> = scene
+            .queries
+            .iter()
+            .zip(results)
+            .filter_map(|(ends, result)| {
+                let [start, goal] = self.ends(roadmap.world(), ends);
+                let shortest = exact.shortest_path(&start, &goal).ok()?.length;
+                Some(result.length? / shortest).filter(|ratio| ratio.is_finite())
+            })
+            .collect();
+        if ratios.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Excess {
+            mean_ratio: ratios.iter().sum::<f64>() / ratios.len() as f64,
+            max_ratio: ratios.iter().copied().fold(1.0, f64::max),
+        }))
     }
 
     /// Compares with the `.ref` file beside the scene, if there is one: a length per line,
@@ -182,42 +291,6 @@ impl PathBatch {
     }
 }
 
-fn run_queries(scene: &Scene, roadmap: &dyn Roadmap) -> Vec<QueryResult> {
-    // Drawn on a terminal only.
-    let bar = ProgressBar::new(scene.queries.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} queries, {eta} left") {
-        bar.set_style(style);
-    }
-    let results = scene
-        .queries
-        .iter()
-        .map(|[start, goal]| {
-            let begin = Instant::now();
-            let answer = roadmap.shortest_path(start, goal);
-            let time_us = begin.elapsed().as_secs_f64() * 1e6;
-            bar.inc(1);
-            match answer {
-                Ok(route) => QueryResult {
-                    ok: true,
-                    length: Some(route.length),
-                    path: route.points.iter().map(|p| [p.x, p.y]).collect(),
-                    time_us,
-                    reason: None,
-                },
-                Err(error) => QueryResult {
-                    ok: false,
-                    length: None,
-                    path: Vec::new(),
-                    time_us,
-                    reason: Some(error.to_string()),
-                },
-            }
-        })
-        .collect();
-    bar.finish_and_clear();
-    results
-}
-
 fn to_json(report: &Report) -> Result<String, CliError> {
     serde_json::to_string(report)
         .map_err(|error| CliError::BadInput(format!("the result cannot be written: {error}")))
@@ -237,6 +310,13 @@ fn print_table(report: &Report) {
         report.query_median_us,
         report.query_p99_us
     );
+    if let Some(excess) = &report.over_shortest {
+        println!(
+            "lengths    {:.1} % above the shortest on average, {:.1} % at most",
+            (excess.mean_ratio - 1.0) * 100.0,
+            (excess.max_ratio - 1.0) * 100.0
+        );
+    }
     if let [QueryResult {
         length: Some(length),
         path,

@@ -8,14 +8,16 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::arm::{write_text, ArmOptions, JointValues, Numbers};
+use super::collision::ShapeOptions;
 use super::scene::ContactArgument;
 use super::stages::{StageClock, Stages};
 use super::{plan_picture, plan_scene, table, CliError};
+use crate::collision::{CollisionModel, CollisionWorld};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, validated_pose, Pose};
-use crate::model::Chain;
+use crate::model::{Chain, RobotModel};
 use crate::motion::{plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planning::{Partial, PathRequest, PathSettings};
+use crate::planning::{ArmCheck, Obstacle, Partial, PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
@@ -68,8 +70,8 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     clearance: f64,
-    /// Road map.
-    #[arg(long, value_name = "NAME", default_value = "visibility_graph")]
+    /// Road map; an unknown name lists the choices.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
     roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
@@ -109,6 +111,21 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     max_acceleration: f64,
+    /// Largest speed of the tip \[m/s\].
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    tip_speed: Option<f64>,
+    /// Largest acceleration of the tip \[m/s²\].
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    tip_acceleration: Option<f64>,
+    #[command(flatten)]
+    shapes: ShapeOptions,
+    /// Keep the tip alone out of the obstacles, and look neither at the other links nor at what
+    /// they do to each other.
+    #[arg(long)]
+    no_collision: bool,
+    /// Where the arm cannot follow the route, let it go to the goal its own way, free of collisions.
+    #[arg(long, conflicts_with = "no_collision")]
+    leave_route: bool,
     /// Time between two points of the trajectory \[s\].
     #[arg(
         long,
@@ -154,6 +171,8 @@ struct Output<'a> {
     /// Configurations of the part that can be followed, where that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     partial: Vec<Vec<f64>>,
+    /// The road map that gave the route.
+    roadmap: &'static str,
     route: Vec<Vec<[f64; 2]>>,
     joints: Vec<String>,
     trajectory: Vec<Point<'a>>,
@@ -168,7 +187,7 @@ struct Point<'a> {
 }
 
 pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
-    let (_, chain) = options.arm.load()?;
+    let (model, chain) = options.arm.load()?;
     let start = options.start.resolve(&chain, "--start", &chain.middle())?;
     let obstacles = options
         .scene
@@ -185,6 +204,7 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
         )));
     }
 
+    let arm = whole_arm(options, &model, &chain, &obstacles, &settings.path.plane)?;
     let begun = Instant::now();
     let budget = Duration::try_from_secs_f64(options.timeout).unwrap_or(Duration::MAX);
     let give_up = || begun.elapsed() > budget;
@@ -193,6 +213,8 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let request = PathRequest {
         solver: &options.solver,
         partial: options.partial,
+        collision: arm.as_ref().map(|(model, world)| ArmCheck { model, world }),
+        leave_route: options.leave_route,
         ..PathRequest::new(&start, &goals, &ik)
     };
     let mut clock = StageClock::start();
@@ -229,6 +251,45 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
             Err(sort(error))
         }
     }
+}
+
+/// The arm's shapes and the obstacles that they must not meet; `None` where the tip alone counts.
+fn whole_arm(
+    options: &PlanOptions,
+    model: &RobotModel,
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    plane: &Pose,
+) -> Result<Option<(CollisionModel, CollisionWorld)>, CliError> {
+    if options.no_collision {
+        return Ok(None);
+    }
+    let links = &model.links;
+    if links
+        .iter()
+        .all(|link| link.collision.is_empty() && link.visual.is_empty())
+    {
+        eprintln!(
+            "arm-planner: warning: the description has no shapes, so the tip alone keeps out of obstacles"
+        );
+        return Ok(None);
+    }
+    let arm = options.shapes.load(&options.arm.urdf, model, chain)?;
+    let mut prisms = Vec::new();
+    for obstacle in obstacles {
+        prisms.extend(obstacle.prisms(plane).ok_or_else(|| {
+            CliError::BadInput(
+                "--plane is tilted: there the whole arm cannot be checked, plan with --no-collision"
+                    .to_owned(),
+            )
+        })?);
+    }
+    let mut world =
+        CollisionWorld::new(&prisms).map_err(|error| CliError::BadInput(error.to_string()))?;
+    if let Some(ground) = options.shapes.ground {
+        world = world.with_ground(ground);
+    }
+    Ok(Some((arm, world)))
 }
 
 fn print_json(output: &Output<'_>) -> Result<(), CliError> {
@@ -311,7 +372,11 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
         },
         limits,
         sample_period: options.sample_period,
-        timing: TimingOptions::default(),
+        timing: TimingOptions {
+            tip_speed: options.tip_speed,
+            tip_acceleration: options.tip_acceleration,
+            ..TimingOptions::default()
+        },
     })
 }
 
@@ -340,6 +405,7 @@ fn success<'a>(plan: &'a Plan, planning_time: f64, stages: &Stages) -> Output<'a
         stages: stages.named(),
         left_route: &plan.path.left_route,
         partial: Vec::new(),
+        roadmap: plan.path.scene.roadmap,
         route: plan.path.routes.iter().map(route).collect(),
         joints: plan.trajectory.joint_names.clone(),
         trajectory: plan
@@ -376,6 +442,7 @@ fn failure<'a>(
         partial: error
             .partial()
             .map_or(Vec::new(), |part| part.joint_path.points.clone()),
+        roadmap: "",
         route: Vec::new(),
         joints: chain.joint_names(),
         trajectory: Vec::new(),

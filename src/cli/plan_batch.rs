@@ -61,6 +61,9 @@ pub struct PlanBatch {
     json: bool,
 }
 
+/// Start and goal.
+type Pair = [Vec<f64>; 2];
+
 #[derive(Deserialize)]
 struct PairFile {
     #[serde(default)]
@@ -73,7 +76,7 @@ struct PairFile {
     qmin: Option<Vec<f64>>,
     #[serde(default)]
     qmax: Option<Vec<f64>>,
-    scenes: BTreeMap<String, Vec<[Vec<f64>; 2]>>,
+    scenes: BTreeMap<String, Vec<Pair>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,7 +163,7 @@ impl PlanBatch {
         Ok(())
     }
 
-    fn read_pairs(&self) -> Result<(PairFile, Vec<[Vec<f64>; 2]>), CliError> {
+    fn read_pairs(&self) -> Result<(PairFile, Vec<Pair>), CliError> {
         let name = self.pairs.display();
         let mut file: PairFile = serde_json::from_str(&read_text(&self.pairs)?)
             .map_err(|error| CliError::BadInput(format!("{name}: {error}")))?;
@@ -232,7 +235,7 @@ impl PlanBatch {
         &self,
         chain: &Chain,
         obstacles: usize,
-        pairs: &[[Vec<f64>; 2]],
+        pairs: &[Pair],
         results: Vec<PairResult>,
     ) -> Report {
         let mut times: Vec<f64> = results.iter().map(|result| result.time_us).collect();

@@ -263,6 +263,20 @@ mod tests {
         );
     }
 
+    /// A reader that is off by one digit makes a corner that lies in its own obstacle.
+    #[test]
+    fn coordinates_are_read_to_the_last_digit() {
+        let text = r#"{"obstacles": [[[0,0],[1.8893686587640286,-2.427989778882549],[0,1]]],
+            "start": [1.8893686587640286, -1.1586893770318762], "goal": [1e-5, 0.1]}"#;
+        let scene = Scene::parse(text, SelfCrossing::Refuse).unwrap();
+        assert!(scene.obstacles[0].polygon.outer().contains(&Point2::new(
+            1.889_368_658_764_028_6,
+            -2.427_989_778_882_549
+        )));
+        let start = Point2::new(1.889_368_658_764_028_6, -1.158_689_377_031_876_2);
+        assert_eq!(scene.queries, [[start, Point2::new(1e-5, 0.1)]]);
+    }
+
     #[test]
     fn bad_scenes_say_what_is_wrong() {
         let error = |text: &str| {

@@ -52,6 +52,8 @@ pub struct Contact {
 pub struct CheckScratch {
     /// The carriers' frames in the base frame; the first one does not move.
     pub(super) frames: Vec<Frame>,
+    /// Whether the configuration is outside the joint limits.
+    pub(super) outside: bool,
     /// Pieces near the group of bodies at hand.
     near: Vec<usize>,
     pub(super) simplex: VoronoiSimplex,
@@ -100,6 +102,8 @@ pub struct CollisionModel {
     /// Pairs of bodies to compare, the one on the inner carrier first.
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) pair_groups: Vec<PairGroup>,
+    /// Those that can only meet outside the joint limits.
+    pub(super) far_groups: Vec<PairGroup>,
     pub(super) allowed: Vec<AllowedPair>,
     pub(super) clearance: f64,
     pub(super) self_clearance: f64,
@@ -169,6 +173,7 @@ impl CollisionModel {
             bodies,
             pairs: Vec::new(),
             pair_groups: Vec::new(),
+            far_groups: Vec::new(),
             allowed: Vec::new(),
             clearance: positive(options.clearance),
             self_clearance: positive(options.self_clearance),
@@ -183,7 +188,7 @@ impl CollisionModel {
         &self.warnings
     }
 
-    /// Pairs of links that may touch, and why.
+    /// Pairs of links that are not compared, and why.
     pub fn allowed_pairs(&self) -> &[AllowedPair] {
         &self.allowed
     }
@@ -198,13 +203,15 @@ impl CollisionModel {
         self.bodies.iter().any(|body| body.carrier > 0)
     }
 
-    /// Names of the pairs of links that are compared with each other.
+    /// Names of the pairs of links that are compared with each other inside the joint limits.
     pub fn active_pairs(&self) -> Vec<(&str, &str)> {
         let mut found: Vec<(&str, &str)> = Vec::new();
-        for &(i, j) in &self.pairs {
-            let pair = (self.link_of(i), self.link_of(j));
-            if !found.contains(&pair) {
-                found.push(pair);
+        for group in &self.pair_groups {
+            for &(i, j) in self.pairs.get(group.pairs.clone()).unwrap_or(&[]) {
+                let pair = (self.link_of(i), self.link_of(j));
+                if !found.contains(&pair) {
+                    found.push(pair);
+                }
             }
         }
         found
@@ -227,7 +234,14 @@ impl CollisionModel {
             return Err(CheckError::NotFinite { joint, value });
         }
         self.steps.place(q, &mut scratch.frames);
+        scratch.outside = !self.chain.within_limits(q);
         Ok(())
+    }
+
+    /// The groups of pairs that can meet: inside the joint limits, or anywhere.
+    pub(super) fn pair_groups_for(&self, outside: bool) -> impl Iterator<Item = &PairGroup> {
+        let far: &[PairGroup] = if outside { &self.far_groups } else { &[] };
+        self.pair_groups.iter().chain(far)
     }
 
     pub(super) fn contact(&self, meeting: Meeting, world: &CollisionWorld) -> Contact {
@@ -312,7 +326,7 @@ impl CollisionModel {
         }
         scratch.near = near;
         met.or_else(|| {
-            self.pair_groups.iter().find_map(|group| {
+            self.pair_groups_for(scratch.outside).find_map(|group| {
                 if !self.groups_within(group, self.self_clearance, scratch) {
                     return None;
                 }
@@ -363,8 +377,8 @@ impl CollisionModel {
         None
     }
 
-    /// The smallest distance \[m\] of any moving link to an obstacle or of any two links (pairs that
-    /// may touch left out), zero in contact; infinite where there is nothing to meet.
+    /// The smallest distance \[m\] of any moving link to an obstacle or of any two links that are
+    /// compared ([`CollisionModel::active_pairs`]), zero in contact; infinite where there is nothing to meet.
     ///
     /// # Errors
     /// [`CheckError`].
@@ -386,9 +400,11 @@ impl CollisionModel {
                 least = least.min((low - ground).max(0.0));
             }
         }
-        for &(i, j) in &self.pairs {
-            if let Some(gap) = self.between(i, j, least, &mut scratch) {
-                least = least.min(gap);
+        for group in self.pair_groups_for(scratch.outside) {
+            for &(i, j) in self.pairs.get(group.pairs.clone()).unwrap_or(&[]) {
+                if let Some(gap) = self.between(i, j, least, &mut scratch) {
+                    least = least.min(gap);
+                }
             }
         }
         Ok(if least < 1e6 { least } else { f64::INFINITY })

@@ -22,21 +22,24 @@ impl Block {
         items: [u32::MAX; WIDTH],
     };
 
-    /// One bit for each box that may touch.
+    /// One bit for each box that may touch. Written so that each step is one vector instruction;
+    /// differences that are not a number, of what is too large for single precision, count as zero.
     #[inline]
-    #[allow(clippy::neg_cmp_op_on_partial_ord)]
-    fn touched(&self, centre: [f32; 3], square: f32) -> u8 {
+    #[allow(clippy::neg_cmp_op_on_partial_ord, clippy::needless_range_loop)]
+    fn touched(&self, centre: [f32; 3], square: f32) -> u32 {
         let mut sum = [0.0_f32; WIDTH];
-        for ((low, high), at) in self.low.iter().zip(&self.high).zip(centre) {
-            for ((sum, low), high) in sum.iter_mut().zip(low).zip(high) {
-                let beyond = (low - at).max(at - high).max(0.0);
-                *sum += beyond * beyond;
+        for axis in 0..3 {
+            let (low, high, at) = (&self.low[axis], &self.high[axis], centre[axis]);
+            for lane in 0..WIDTH {
+                let (below, above) = (low[lane] - at, at - high[lane]);
+                let beyond = if below > above { below } else { above };
+                let beyond = if beyond > 0.0 { beyond } else { 0.0 };
+                sum[lane] += beyond * beyond;
             }
         }
         let mut bits = 0;
         for (lane, sum) in sum.iter().enumerate() {
-            // NaN, from numbers that are too large for single precision, counts as touched.
-            bits |= u8::from(!(*sum > square)) << lane;
+            bits |= u32::from(!(*sum > square)) << lane;
         }
         bits
     }

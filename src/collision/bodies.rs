@@ -35,6 +35,9 @@ pub struct CollisionOptions {
     pub other_joints: BTreeMap<String, f64>,
     /// Number of configurations in which pairs are looked at to find those always in contact.
     pub samples: usize,
+    /// Number of parts of the joints' ranges that are looked at, at most, to prove that a pair never
+    /// meets inside the limits, and need not be looked at later.
+    pub looks: usize,
 }
 
 impl Default for CollisionOptions {
@@ -46,6 +49,7 @@ impl Default for CollisionOptions {
             allowed: Vec::new(),
             other_joints: BTreeMap::new(),
             samples: 256,
+            looks: 1000,
         }
     }
 }

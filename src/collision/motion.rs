@@ -150,7 +150,7 @@ impl<'a> MotionChecker<'a> {
 
     fn meeting_at(&mut self, q: &[f64]) -> Result<Option<Meeting>, CheckError> {
         self.check_input(q)?;
-        self.measure(q, q);
+        self.rates.set(&self.model.chain, q, q);
         self.q.clear();
         self.q.extend_from_slice(q);
         let all = self.all();
@@ -195,15 +195,21 @@ impl<'a> MotionChecker<'a> {
     fn run(&mut self, from: &[f64], to: &[f64], resolution: f64) -> Result<Found, CheckError> {
         self.check_input(from)?;
         self.check_input(to)?;
-        self.measure(from, to);
-        self.q.clear();
-        self.q.extend_from_slice(from);
         let open = self.all();
-        self.queue.clear();
         // The end first, at which many ways meet something.
-        for (middle, half) in [(1.0, 0.0), (0.5, 0.5)] {
-            self.queue.push(Interval { middle, half, open });
+        self.q.clear();
+        self.q.extend_from_slice(to);
+        self.rates.set(&self.model.chain, to, to);
+        if let Err(meeting) = self.look(0.0, open) {
+            return Ok(Found::Meeting(1.0, meeting));
         }
+        self.measure(from, to);
+        self.queue.clear();
+        self.queue.push(Interval {
+            middle: 0.5,
+            half: 0.5,
+            open,
+        });
         let mut next = 0;
         while let Some(&Interval { middle, half, open }) = self.queue.get(next) {
             next += 1;
@@ -214,7 +220,7 @@ impl<'a> MotionChecker<'a> {
                 Err(meeting) => return Ok(Found::Meeting(middle, meeting)),
                 Ok(open) => open,
             };
-            if open == Parts::NONE || half == 0.0 {
+            if open == Parts::NONE {
                 continue;
             }
             if half <= SHORTEST || self.moves_less(half, open, resolution) {
@@ -358,20 +364,19 @@ impl<'a> MotionChecker<'a> {
         let hopeful = most <= HOPE * largest.copied().unwrap_or(0.0);
         let mut near = std::mem::take(&mut self.near);
         near.clear();
-        let world = self.world;
-        world.blocks.touched(centre, contact + most, |piece| {
-            free &= hopeful;
-            let touches = || {
-                world.pieces.get(piece).is_some_and(|piece| {
-                    let nearest = centre.max(piece.low).min(piece.high);
-                    (centre - nearest).length_squared() <= contact * contact
-                })
-            };
-            if hopeful || touches() {
+        let mut collect = |radius: f64| {
+            self.world.blocks.touched(centre, radius, |piece| {
                 near.push(piece);
-            }
-            false
-        });
+                false
+            })
+        };
+        if hopeful {
+            collect(contact + most);
+        } else {
+            collect(contact);
+            let blocks = &self.world.blocks;
+            free &= near.is_empty() && !blocks.touched(centre, contact + most, |_| true);
+        }
         let mut met = None;
         'bodies: for &body in group.bodies.iter().filter(|_| !near.is_empty()) {
             self.place_balls(body, &frame);

@@ -61,7 +61,8 @@ impl CollisionModel {
     /// A lower bound of the distance \[m\] of a body to a piece, and the direction of that plane.
     #[inline]
     fn before_piece(body: &Body, frame: &Frame, piece: &Piece) -> (Vector, f64) {
-        let (normal, before) = piece.best_face(body.ends.map(|end| frame.point(end)));
+        let [a, b] = body.ends;
+        let (normal, before) = piece.best_face([frame.point(a), frame.point(b)]);
         (normal, before - body.thickness)
     }
 
@@ -141,12 +142,13 @@ impl CollisionModel {
         most: f64,
         scratch: &CheckScratch,
     ) -> bool {
-        let [inner, outer] = group.groups.map(|k| {
+        let sphere = |k: usize| {
             let group = self.groups.get(k)?;
             let frame = scratch.frames.get(group.carrier)?;
             Some((frame.point(group.centre), group.reach))
-        });
-        let (Some(inner), Some(outer)) = (inner, outer) else {
+        };
+        let [inner, outer] = group.groups;
+        let (Some(inner), Some(outer)) = (sphere(inner), sphere(outer)) else {
             return false;
         };
         let far = inner.1 + outer.1 + most;
@@ -190,9 +192,10 @@ impl CollisionModel {
         if centres.length_squared() > far * far {
             return None;
         }
+        let ([a, b], [c, d]) = (one.ends, two.ends);
         let between = between_segments(
-            one.ends.map(|end| frame.point(end)),
-            two.ends.map(|end| other.point(end)),
+            [frame.point(a), frame.point(b)],
+            [other.point(c), other.point(d)],
         );
         let length = between.length();
         if length > one.thickness + two.thickness + most + SLACK {

@@ -320,6 +320,35 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
+        fn a_plane_keeps_apart_what_is_far_enough(
+            first in points(40), second in points(12), shift in prop::array::uniform3(-2.0..2.0f64),
+            least in 0.0..0.3f64, needed in 0.0..1.5f64, along in 0.0..1.0f64, prove in any::<bool>(),
+        ) {
+            let shift = Vector::from_array(shift);
+            let second: Vec<Vector> = second.into_iter().map(|p| p + shift).collect();
+            let (first, second) = (Set(Hull::new(first)), Set(Hull::new(second)));
+            let mut simplex = VoronoiSimplex::new();
+            let exact = distance(&first, &second, Vector::X, 1e6, &mut simplex).unwrap();
+            let farthest = |d: Vector| first.0.support(d) - second.0.support(-d);
+            prop_assume!((exact - least).abs() > 1e-7);
+            // More along x than across.
+            let most = |normal: Vector| least + needed * (along + (1.0 - along) * normal.x.abs());
+            let found = apart(farthest, shift.try_normalize().unwrap_or(Vector::X), least, prove, most);
+            prop_assert!(found.is_some());
+            prop_assert_eq!(found == Some(Apart::Touching), exact <= least, "{} {}", exact, least);
+            if found == Some(Apart::Enough) {
+                prop_assert!(prove && exact > least + needed * along);
+            }
+            if prove && exact > least + needed + 1e-7 {
+                prop_assert_eq!(found, Some(Apart::Enough));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
         fn the_answer_is_that_of_the_distance(
             first in points(40), second in points(12),
             shift in prop::array::uniform3(-2.0..2.0f64), most in 0.0..0.5f64, touch in any::<bool>(),

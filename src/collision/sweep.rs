@@ -82,15 +82,22 @@ impl CollisionModel {
         }
     }
 
+    /// The same, in `scratch`, for [`CollisionModel::travel`] and [`CollisionModel::approach`].
+    pub(super) fn measure_into(&self, from: &[f64], to: &[f64], scratch: &mut CheckScratch) {
+        let mut travel = std::mem::take(&mut scratch.sweep.travel);
+        self.measure(from, to, &mut travel);
+        scratch.sweep.travel = travel;
+    }
+
     /// How far a body can move in the frame that `carrier` joints move \[m\].
-    fn travel(&self, carrier: usize, body: usize, scratch: &CheckScratch) -> f64 {
+    pub(super) fn travel(&self, carrier: usize, body: usize, scratch: &CheckScratch) -> f64 {
         let width = self.chain.joints.len() + 1;
         let cell = scratch.sweep.travel.get(body * width + carrier);
         cell.copied().unwrap_or(0.0)
     }
 
     /// How far the two of a meeting can move towards each other \[m\].
-    fn approach(&self, meeting: Meeting, scratch: &CheckScratch) -> f64 {
+    pub(super) fn approach(&self, meeting: Meeting, scratch: &CheckScratch) -> f64 {
         match meeting {
             Meeting::Piece { body, .. } | Meeting::Ground { body } => self.travel(0, body, scratch),
             Meeting::Pair { pair } => {
@@ -200,9 +207,7 @@ impl CollisionModel {
         if let Some(meeting) = self.meeting_at(to, world, scratch)? {
             return Ok(Some((1.0, meeting)));
         }
-        let mut travel = std::mem::take(&mut scratch.sweep.travel);
-        self.measure(from, to, &mut travel);
-        scratch.sweep.travel = travel;
+        self.measure_into(from, to, scratch);
         let mut q = std::mem::take(&mut scratch.sweep.q);
         let mut open = std::mem::take(&mut scratch.sweep.open);
         let mut intervals = std::mem::take(&mut scratch.sweep.intervals);
@@ -249,7 +254,9 @@ impl CollisionModel {
             self.place(q, scratch)?;
             let begin = open.len();
             if next == 0 {
-                self.all_near(half, world, scratch, open);
+                // Limits are a box: if both ends are inside, so is everything between.
+                let inside = self.chain.within_limits(from) && self.chain.within_limits(to);
+                self.all_near(half, !inside, world, scratch, open);
             }
             next += 1;
             // On the first interval, what was just found; else what the one before left open.
@@ -334,6 +341,7 @@ impl CollisionModel {
     fn all_near(
         &self,
         half: f64,
+        outside: bool,
         world: &CollisionWorld,
         scratch: &CheckScratch,
         open: &mut Vec<Meeting>,
@@ -365,7 +373,7 @@ impl CollisionModel {
                 false
             });
         }
-        for group in &self.pair_groups {
+        for group in self.pair_groups_for(outside) {
             let travels = group
                 .pairs
                 .clone()

@@ -119,7 +119,12 @@ impl Travel {
     pub(super) fn new(half: f64, bend: f64, twist: Twist) -> Self {
         Self {
             half,
-            second: 0.5 * half * half * bend,
+            // Of a single configuration, nothing is known of bounds.
+            second: if half > 0.0 {
+                0.5 * half * half * bend
+            } else {
+                0.0
+            },
             twist,
         }
     }
@@ -148,5 +153,84 @@ impl Travel {
         let turn = self.twist.angular.cross(normal).length();
         let speed = self.twist.at(centre).dot(normal).abs() + turn * reach;
         self.half * speed + self.second
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collision::frames::Steps;
+    use crate::model::RobotModel;
+    use proptest::prelude::*;
+
+    fn chain() -> Chain {
+        let joint = |name: &str, kind: &str, parent: &str, child: &str, axis: &str| {
+            format!(
+                r#"<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
+                <origin xyz="0.1 -0.2 0.3" rpy="0.4 1.1 -2"/><axis xyz="{axis}"/>
+                <limit lower="-9" upper="9" effort="1" velocity="1"/></joint>"#
+            )
+        };
+        let text = format!(
+            r#"<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link name="d"/><link name="e"/>{}{}{}{}</robot>"#,
+            joint("1", "revolute", "a", "b", "0 0 -1"),
+            joint("2", "prismatic", "b", "c", "1 2 3"),
+            joint("3", "revolute", "c", "d", "0 1 0"),
+            joint("4", "revolute", "d", "e", "-1 0.5 0.25"),
+        );
+        RobotModel::from_urdf(&text)
+            .unwrap()
+            .chain("a", "e", false)
+            .unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+        #[test]
+        fn nothing_moves_farther_than_the_bound(
+            from in prop::array::uniform4(-3.0..3.0f64), to in prop::array::uniform4(-3.0..3.0f64),
+            middle in 0.2..0.8f64, half in 0.0..0.2f64, inner in 0..4usize,
+            offset in prop::array::uniform3(-0.5..0.5f64), normal in prop::array::uniform3(-1.0..1.0f64),
+            centre in prop::array::uniform3(-0.2..0.2f64),
+        ) {
+            let chain = chain();
+            let steps = Steps::new(&chain);
+            let at = |share: f64| {
+                let q: Vec<f64> = from.iter().zip(&to).map(|(a, b)| a + (b - a) * share).collect();
+                let mut frames = Vec::new();
+                steps.place(&q, &mut frames);
+                frames
+            };
+            let frames = at(middle);
+            let mut rates = Rates::default();
+            rates.set(&chain, &from, &to);
+            let mut twists = Vec::new();
+            rates.twists(&chain, &frames, &mut twists);
+            let (centre, offset) = (Vector::from_array(centre), Vector::from_array(offset));
+            let point = centre + offset;
+            let mut far = vec![0.0; 4];
+            let mut most = centre.length() + offset.length();
+            for (far, joint) in far.iter_mut().zip(&chain.joints).rev() {
+                *far = most;
+                most += joint.before.translation.vector.norm();
+            }
+            // Seen from the inner frame as it is in the middle.
+            let travel = Travel::new(half, rates.bend(&chain, &far, inner), twists[4].seen_from(&twists[inner]));
+            let place = |frames: &[Frame], p: Vector| {
+                let seen = frames[inner].relative(&frames[4]).point(p);
+                at(middle)[inner].point(seen)
+            };
+            let normal = Vector::from_array(normal).try_normalize().unwrap_or(Vector::X);
+            let (p, c) = (place(&frames, point), place(&frames, centre));
+            for k in -10..=10 {
+                let there = at(middle + half * f64::from(k) / 10.0);
+                let moved = place(&there, point) - p;
+                let slack = 1e-9;
+                prop_assert!(moved.length() <= travel.point(p) + slack);
+                prop_assert!(moved.dot(normal).abs() <= travel.point_along(p, normal) + slack);
+                prop_assert!(moved.length() <= travel.body(c, offset.length()) + slack);
+                prop_assert!(moved.dot(normal).abs() <= travel.body_along(c, offset.length(), normal) + slack);
+            }
+        }
     }
 }

@@ -81,7 +81,7 @@ pub(super) trait Descend: Send {
     /// Distance \[m\] and angle \[rad\] of `q`'s pose from the target, as far as the goal asks for them.
     fn off(&self, q: &[f64]) -> Residual;
     /// Takes out of `wish` what would move the task at `q`; what is left moves the null space alone.
-    fn into_null_space(&mut self, q: &[f64], wish: &mut [f64]);
+    fn project_to_null_space(&mut self, q: &[f64], wish: &mut [f64]);
 }
 
 struct Prepared<const N: usize, const M: usize> {
@@ -114,7 +114,7 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
         }
     }
 
-    fn into_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
+    fn project_to_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
         let mut jacobian = [[0.0; M]; N];
         self.kernel
             .linearise(&widened(q), &mut jacobian, &mut self.scratch);

@@ -63,9 +63,15 @@ impl Tracker {
     /// shortest steps: what the task leaves free stays as guessed, joints at a limit are held there.
     /// False where that fails; `q` then holds the nearest that was found.
     pub fn settle(&mut self, chain: &Chain, q: &mut [f64]) -> bool {
+        self.settle_within(chain, q, ITERATIONS)
+    }
+
+    /// As [`Tracker::settle`], with at most so many iterations.
+    pub fn settle_within(&mut self, chain: &Chain, q: &mut [f64], iterations: u32) -> bool {
         for (dof, value) in chain.dofs.iter().zip(q.iter_mut()) {
             *value = dof.clamp(*value);
         }
+        self.budget.iterations = iterations;
         self.descend.descend(q, &self.budget).converged
     }
 
@@ -75,8 +81,8 @@ impl Tracker {
     }
 
     /// Takes out of the joint motion `wish` what would move the tip at `q` in the parts that count.
-    pub fn into_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
-        self.descend.into_null_space(q, wish);
+    pub fn project_to_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
+        self.descend.project_to_null_space(q, wish);
     }
 }
 
@@ -120,7 +126,7 @@ mod tests {
             let mut tracker = Tracker::new(&chain, Goal::Pose, 1e-8, 1e-8).unwrap();
             let q = random.configuration(&chain);
             let mut wish: Vec<f64> = (0..7).map(|_| random.between(-1.0, 1.0)).collect();
-            tracker.into_null_space(&q, &mut wish);
+            tracker.project_to_null_space(&q, &mut wish);
             let step = 1e-5;
             let moved: Vec<f64> = q.iter().zip(&wish).map(|(a, b)| a + step * b).collect();
             let tips = [&q, &moved].map(|q| forward_kinematics(&chain, q).unwrap());

@@ -3,7 +3,7 @@
 use crate::collision::{Contact, Obstacle as Met};
 use crate::ik::IkError;
 use crate::planning::{BreakCause, JointSpaceError, Partial, PathError};
-use crate::roadmap::{End, RouteError};
+use crate::roadmap::{End, RoadmapError, RouteError};
 use crate::trajectory::RetimeError;
 
 /// The kinds of [`PlanError`], for those who answer with a number.
@@ -96,7 +96,8 @@ impl PlanError {
             | PathError::Check(_)
             | PathError::Plane(_)
             | PathError::World(_) => PlanErrorKind::InvalidRequest,
-            PathError::UnknownRoadmap(_) => PlanErrorKind::UnknownRoadmap,
+            PathError::Roadmap(RoadmapError::UnknownName { .. }) => PlanErrorKind::UnknownRoadmap,
+            PathError::Roadmap(RoadmapError::GivenUp { .. }) => PlanErrorKind::TimedOut,
             PathError::UnknownSolver(_) => PlanErrorKind::UnknownSolver,
             PathError::StartOutsideLimits { .. } => PlanErrorKind::StartOutsideLimits,
             PathError::Route { source, .. } | PathError::RouteOver { source, .. } => {
@@ -110,10 +111,11 @@ impl PlanError {
                 IkError::NotConverged { .. } => PlanErrorKind::GoalNoIk,
                 _ => PlanErrorKind::InvalidRequest,
             },
-            PathError::OffRoute {
-                source: JointSpaceError::GaveUp { .. },
-                ..
-            } => PlanErrorKind::TimedOut,
+            PathError::OffRoute { source, .. }
+                if matches!(**source, JointSpaceError::GaveUp { .. }) =>
+            {
+                PlanErrorKind::TimedOut
+            }
             PathError::PathBroken { cause, .. } | PathError::OffRoute { cause, .. } => {
                 match cause {
                     BreakCause::GaveUp => PlanErrorKind::TimedOut,

@@ -31,8 +31,8 @@ const CHECK_PERIOD: (f64, usize) = (2e-3, 50_000);
 /// Samples that are compared with the same few obstacles.
 const GROUP: usize = 16;
 
-/// Motions between points of the trajectory that come so close \[m\] to a contact may be refused.
-const SWEEP: f64 = 2e-4;
+/// Motions between points of the trajectory that come so close \[m\] to a contact are not told from it.
+const SWEEP: f64 = 2e-5;
 
 /// How to plan, and how fast to move.
 #[derive(Debug, Clone, PartialEq)]

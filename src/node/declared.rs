@@ -148,7 +148,7 @@ pub const DECLARED: &[Declared] = &[
     runtime("ik.preferred_posture", Numbers(Finite), "Posture to be near to where the target leaves a choice [rad or m], one a joint; empty: the middle of the limits"),
     runtime("ik.posture_weights", Numbers(NotNegative), "How much each joint's distance from that posture counts; empty: all 1"),
     runtime("planning.clearance", Number(0.03, NotNegative), "Distance to be kept from every obstacle [m]"),
-    runtime("planning.roadmap", Choice("visibility_graph", roadmaps), "Road map on which routes are searched"),
+    runtime("planning.roadmap", Choice("auto", roadmaps), "Road map on which routes are searched; auto: by the size of the world"),
     runtime("planning.contact", Choice("blocked", contacts), "Whether a path may slip between obstacles that touch"),
     runtime("planning.self_crossing", Choice("refuse", self_crossings), "What becomes of an obstacle that crosses itself"),
     runtime("planning.arc_tolerance", Number(0.001, Positive), "Greatest distance between a rounded corner and its polygon [m]"),

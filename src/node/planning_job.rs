@@ -88,9 +88,10 @@ impl Planned {
             String::new()
         };
         format!(
-            "path of {:.3} m in {:.2} s{near}",
+            "path of {:.3} m in {:.2} s{near} (road map {})",
             path.length,
-            sent.duration()
+            sent.duration(),
+            path.scene.roadmap
         )
     }
 }

@@ -166,7 +166,7 @@ pub enum PathError {
     World(#[from] WorldError),
     /// No road map of that name.
     #[error(transparent)]
-    UnknownRoadmap(#[from] RoadmapError),
+    Roadmap(#[from] RoadmapError),
     /// No solver of that name.
     #[error(transparent)]
     UnknownSolver(#[from] UnknownSolver),
@@ -190,7 +190,7 @@ pub enum PathError {
         /// Height above the plane at which a way was looked for \[m\].
         height: f64,
         /// Why there is none at that height.
-        over: RouteError,
+        over: Box<RouteError>,
     },
     /// A planning plane or safe height that is no number.
     #[error("the planning plane and the safe height must be finite: the {0} is not")]
@@ -225,7 +225,7 @@ pub enum PathError {
         /// Why the route cannot be followed any further.
         cause: BreakCause,
         /// Why there is no motion off the route.
-        source: JointSpaceError,
+        source: Box<JointSpaceError>,
         /// The part on the route.
         partial: Box<Partial>,
     },

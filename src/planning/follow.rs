@@ -28,6 +28,9 @@ pub struct FollowSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
+    /// How many configurations a search through the null space of a redundant arm may look at: the
+    /// more, the finer. 170,000 are as fine as it gets.
+    pub search_nodes: usize,
 }
 
 /// Where following ended early.
@@ -83,8 +86,26 @@ const MEASURED: f64 = 0.9;
 /// Share of the deviation within which each configuration meets its pose.
 const EXACT: f64 = 0.02;
 
-/// Motions between two samples that come so close \[m\] to a contact may be refused.
-const SWEEP: f64 = 2e-4;
+/// How many meeting places of branches one path may lead over, and the steps that are tried there, relative
+/// to the spacing of the samples.
+const BRIDGES: usize = 16;
+const HOPS: [f64; 9] = [
+    1.0,
+    0.5,
+    0.25,
+    0.125,
+    1.0 / 16.0,
+    1.0 / 32.0,
+    1.0 / 64.0,
+    2.0,
+    4.0,
+];
+
+/// Share of the deviation within which a configuration is taken where none meets the pose.
+const NEAR: f64 = 0.3;
+
+/// Motions between two samples that come so close \[m\] to a contact are not told from it.
+const SWEEP: f64 = 2e-5;
 
 /// Follows one curve.
 pub(super) struct Walker<'a> {
@@ -128,6 +149,78 @@ impl<'a> Walker<'a> {
     /// Follows the curve from the end of `trail` to its end, joints moving as little as they can but
     /// for a gentle pull towards `posture`.
     pub(super) fn go(
+        &mut self,
+        samples: &[f64],
+        posture: Option<&Posture>,
+        trail: &mut Trail,
+    ) -> Result<(), Broken> {
+        let mut bridges = 0;
+        loop {
+            let Err(broken) = self.follow_samples(samples, posture, trail) else {
+                return Ok(());
+            };
+            let passable = !matches!(
+                broken.cause,
+                BreakCause::GaveUp | BreakCause::Collision { .. }
+            );
+            bridges += 1;
+            if !passable || bridges > BRIDGES || !self.bridge(samples, trail) {
+                return Err(broken);
+            }
+        }
+    }
+
+    /// From a place where branches meet, and the one that the arm came on turns away, on to the one that
+    /// goes straight on: small steps get stuck there, one larger step over it does not.
+    fn bridge(&mut self, samples: &[f64], trail: &mut Trail) -> bool {
+        let stuck = trail.reached();
+        let next = samples.partition_point(|sample| *sample <= stuck);
+        let (Some(after), Some(before)) = (
+            samples.get(next),
+            next.checked_sub(1).and_then(|last| samples.get(last)),
+        ) else {
+            return false;
+        };
+        let spacing = after - before;
+        for hop in HOPS.map(|hop| hop * spacing) {
+            let place = |u: f64| trail.fractions.partition_point(|known| *known <= u);
+            let count = place(stuck - 0.5 * hop);
+            let Some(last) = count.checked_sub(1) else {
+                continue;
+            };
+            let Some((begin, from)) = trail.fractions.get(last).zip(trail.points.get(last)) else {
+                continue;
+            };
+            // Far enough back for a direction.
+            let earlier = place(begin - 0.2 * hop).checked_sub(1);
+            let Some((at, old)) =
+                earlier.and_then(|index| trail.fractions.get(index).zip(trail.points.get(index)))
+            else {
+                continue;
+            };
+            let end = (begin + hop).min(1.0);
+            let ratio = (end - begin) / (begin - at);
+            if end <= stuck || !(ratio > 0.0 && ratio.is_finite()) {
+                continue;
+            }
+            let mut q: Vec<f64> = from
+                .iter()
+                .zip(old)
+                .map(|(new, old)| new + (new - old) * ratio)
+                .collect();
+            let (begin, from) = (*begin, from.clone());
+            if self.step((begin, &from), end, &mut q).is_ok() {
+                trail.points.truncate(count);
+                trail.fractions.truncate(count);
+                trail.points.push(q);
+                trail.fractions.push(end);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn follow_samples(
         &mut self,
         samples: &[f64],
         posture: Option<&Posture>,
@@ -210,37 +303,47 @@ impl<'a> Walker<'a> {
             .zip(to)
             .fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
         let mut pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
-        'finer: loop {
-            let mut found = Vec::with_capacity(pieces);
-            let mut last = trail.points.last().cloned().unwrap_or_default();
-            for piece in 1..=pieces {
-                if self.gives_up() {
-                    return Err(Broken {
-                        fraction: u,
-                        cause: BreakCause::GaveUp,
-                    });
+        loop {
+            match self.turn_in(pieces, u, (from, to), trail) {
+                Ok(found) => {
+                    trail.fractions.extend(found.iter().map(|_| u));
+                    trail.points.extend(found);
+                    return Ok(());
                 }
-                let part = piece as f64 / pieces as f64;
-                let mut q: Vec<f64> = from
-                    .iter()
-                    .zip(to)
-                    .map(|(a, b)| a + (b - a) * part)
-                    .collect();
-                if let Err(cause) = self.step((u, &last), u, &mut q) {
-                    let hopeless = matches!(cause, BreakCause::Collision { .. });
+                Err(cause) => {
+                    let hopeless =
+                        matches!(cause, BreakCause::Collision { .. } | BreakCause::GaveUp);
                     if hopeless || pieces > 512 {
                         return Err(Broken { fraction: u, cause });
                     }
                     pieces *= 2;
-                    continue 'finer;
                 }
-                last.clone_from(&q);
-                found.push(q);
             }
-            trail.fractions.extend(found.iter().map(|_| u));
-            trail.points.append(&mut found);
-            return Ok(());
         }
+    }
+
+    /// Motion in the null space by so many equal steps.
+    fn turn_in(
+        &mut self,
+        pieces: usize,
+        u: f64,
+        (from, to): (&[f64], &[f64]),
+        trail: &Trail,
+    ) -> Result<Vec<Vec<f64>>, BreakCause> {
+        let mut found: Vec<Vec<f64>> = Vec::with_capacity(pieces);
+        let begin = trail.points.last().cloned().unwrap_or_default();
+        for piece in 1..=pieces {
+            if self.gives_up() {
+                return Err(BreakCause::GaveUp);
+            }
+            let part = piece as f64 / pieces as f64;
+            let line = from.iter().zip(to).map(|(a, b)| a + (b - a) * part);
+            let mut q: Vec<f64> = line.collect();
+            let last = found.last().unwrap_or(&begin);
+            self.step((u, last), u, &mut q)?;
+            found.push(q);
+        }
+        Ok(found)
     }
 
     /// From the end of `trail` to the fraction `target`, in one step or by halves. `guess` fills in where to
@@ -311,14 +414,22 @@ impl<'a> Walker<'a> {
     ) -> Result<(), BreakCause> {
         self.tracker.aim(&self.guide.pose(to));
         if !self.tracker.settle(self.chain, q) {
-            return Err(self.explain(q));
+            // Where branches meet, and at the border of what the arm reaches, a path is easily out of
+            // reach by next to nothing.
+            let off = self.tracker.off(q);
+            let near = to < 1.0
+                && off.position <= NEAR * self.settings.deviation
+                && off.orientation <= NEAR * self.settings.angle_deviation;
+            if !near {
+                return Err(self.explain(q));
+            }
         }
         if !self.ik.accept.is_none_or(|accept| accept(q)) {
             return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1)));
         }
         for ((dof, a), b) in self.chain.dofs.iter().zip(last).zip(q.iter()) {
-            // Not true for NaN, either.
-            if !((b - a).abs() <= self.settings.max_joint_step) {
+            let step = (b - a).abs();
+            if step > self.settings.max_joint_step || step.is_nan() {
                 return Err(BreakCause::JointJump {
                     joint: dof.name.clone(),
                     step: b - a,

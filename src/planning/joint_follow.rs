@@ -14,7 +14,7 @@ use crate::kinematics::Pose;
 use crate::model::Chain;
 
 /// A joint path that follows a curve.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Followed {
     /// Configurations; between them the joints move in straight lines.
     pub points: Vec<Vec<f64>>,
@@ -33,7 +33,7 @@ pub struct FollowError {
     /// Why no more of it.
     pub cause: BreakCause,
     /// The part that can be followed.
-    pub partial: Followed,
+    pub partial: Box<Followed>,
 }
 
 impl FollowError {
@@ -70,11 +70,7 @@ pub fn follow_path(
     let fail = |cause| FollowError {
         fraction: 0.0,
         cause,
-        partial: Followed {
-            points: Vec::new(),
-            fractions: Vec::new(),
-            stops: Vec::new(),
-        },
+        partial: Box::default(),
     };
     let mut walker = Walker::new(chain, guide, settings, ik, arm).ok_or_else(|| {
         fail(BreakCause::Ik(IkError::UnsupportedChain {
@@ -118,7 +114,7 @@ pub fn follow_path(
         (None, Some((trail, broken))) => Err(FollowError {
             fraction: broken.fraction,
             cause: broken.cause,
-            partial: finished(trail, &corners),
+            partial: Box::new(finished(trail, &corners)),
         }),
         (None, None) => Err(fail(BreakCause::GaveUp)),
     }
@@ -182,14 +178,16 @@ fn from_start(
             Err(_) => {}
         }
     }
+    let mut budget = walker.settings.search_nodes;
     for grid in GRIDS {
         let mut refused: Vec<Refused> = Vec::new();
         for _ in 0..=REFUSALS {
-            if walker.gives_up() {
+            if walker.gives_up() || budget == 0 {
                 break;
             }
             let rate = trail.motion() / trail.reached().max(0.05);
-            let found = NullSearch::new(walker, grid, start, rate, &refused).run();
+            let found = NullSearch::new(walker, grid.within(budget), start, rate, &refused).run();
+            budget = budget.saturating_sub(found.looked_at);
             let nodes = straighten(walker, &found.nodes);
             let mut stuck = None;
             for nodes in [&nodes, &found.nodes] {
@@ -204,10 +202,8 @@ fn from_start(
                 }
             }
             // Looks for another way around where this one broke.
-            let pairs = found.nodes.iter().zip(found.nodes.iter().skip(1));
-            let edge = pairs
-                .filter(|(from, _)| stuck.is_some_and(|stuck| from.0 <= stuck))
-                .last();
+            let mut pairs = found.nodes.iter().zip(found.nodes.iter().skip(1));
+            let edge = pairs.rfind(|(from, _)| stuck.is_some_and(|stuck| from.0 <= stuck));
             match edge.filter(|_| found.complete) {
                 Some((from, to)) => refused.push(Refused {
                     from: from.clone(),

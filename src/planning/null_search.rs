@@ -27,6 +27,16 @@ pub(super) struct Grid {
     pub nodes: usize,
 }
 
+impl Grid {
+    /// With at most so many nodes.
+    pub(super) fn within(self, nodes: usize) -> Grid {
+        Grid {
+            nodes: self.nodes.min(nodes),
+            ..self
+        }
+    }
+}
+
 /// Coarse to fine.
 pub(super) const GRIDS: [Grid; 3] = [
     Grid {
@@ -52,6 +62,9 @@ const GREED: f64 = 1.5;
 /// Cost of motion in the null space while the tip stands, relative to other motion: it is avoided.
 const STANDING: f64 = 1.5;
 
+/// Iterations that a node may take: the guesses are close.
+const ITERATIONS: u32 = 8;
+
 /// Largest move of one joint between layers for which a straight line is believed \[rad or m\].
 const LEAP: f64 = 0.4;
 
@@ -67,6 +80,8 @@ pub(super) struct Found {
     pub nodes: Vec<(f64, Vec<f64>)>,
     /// Whether that is the last one.
     pub complete: bool,
+    /// How many nodes there were.
+    pub looked_at: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -262,7 +277,7 @@ impl<'w, 'a> NullSearch<'w, 'a> {
             if let Some(part) = push.get_mut(self.dof - 1 - number) {
                 *part = 1.0;
             }
-            self.walker.tracker.into_null_space(q, &mut push);
+            self.walker.tracker.project_to_null_space(q, &mut push);
             let largest = push.iter().fold(0.0_f64, |most, part| most.max(part.abs()));
             // A joint that hardly takes part gives a poor direction.
             if !(largest > 0.02 && largest.is_finite()) {
@@ -324,7 +339,11 @@ impl<'w, 'a> NullSearch<'w, 'a> {
             node = known.parent;
         }
         nodes.reverse();
-        Found { nodes, complete }
+        Found {
+            nodes,
+            complete,
+            looked_at: self.nodes.len(),
+        }
     }
 }
 
@@ -340,7 +359,7 @@ fn is_free(walker: &mut Walker<'_>, q: &[f64]) -> bool {
 /// like a continuous motion.
 fn link(walker: &mut Walker<'_>, (begin, q): (f64, &[f64]), end: f64, next: &mut [f64]) -> bool {
     walker.tracker.aim(&walker.guide.pose(end));
-    if !walker.tracker.settle(walker.chain, next) {
+    if !walker.tracker.settle_within(walker.chain, next, ITERATIONS) {
         return false;
     }
     if !q

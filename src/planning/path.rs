@@ -46,6 +46,7 @@ pub fn follow_tip(
         max_joint_step: settings.max_joint_step,
         deviation: settings.deviation,
         angle_deviation: settings.angle_deviation,
+        search_nodes: settings.search_nodes,
     };
     // A redundant arm that is already there must not start to look for a better posture.
     let ways: Vec<(usize, &TipPath)> = tip
@@ -135,7 +136,7 @@ pub fn follow_tip(
                         goal,
                         fraction,
                         cause,
-                        source,
+                        source: Box::new(source),
                         partial,
                     },
                     other => other,

@@ -7,6 +7,7 @@ use crate::collision::{CollisionModel, CollisionWorld, Prism};
 use crate::ik::IkRequest;
 use crate::kinematics::Pose;
 use crate::planar::{Contact, Polygon};
+use crate::roadmap::AUTO;
 
 /// A prism that the tip must go around, in the coordinates of the planning plane (see
 /// [`PathSettings::plane`]; by default those of the chain's base frame).
@@ -81,7 +82,7 @@ pub struct PathSettings {
     pub safe_height: Option<f64>,
     /// Distance \[m\] that the tip keeps from obstacles.
     pub clearance: f64,
-    /// Name of the road map, see [`crate::roadmap::build_roadmap`].
+    /// Name of the road map, see [`crate::roadmap::ROADMAPS`].
     pub roadmap: String,
     /// Whether obstacles that touch can be slipped between.
     pub contact: Contact,
@@ -98,6 +99,9 @@ pub struct PathSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
+    /// How many configurations a search through the null space of a redundant arm may look at, where the
+    /// plain way along the tip's path breaks.
+    pub search_nodes: usize,
     /// Whether [`ArmPath::scene`] is wanted: drawing the road map means to build all of it, even for
     /// one question.
     pub scene: bool,
@@ -114,7 +118,7 @@ impl Default for PathSettings {
             plane: Pose::identity(),
             safe_height: None,
             clearance: 0.03,
-            roadmap: "visibility_graph".to_owned(),
+            roadmap: AUTO.to_owned(),
             contact: Contact::Blocked,
             arc_tolerance: 1e-3,
             tip_step: 0.01,
@@ -122,6 +126,7 @@ impl Default for PathSettings {
             max_joint_step: 0.2,
             deviation: 1e-3,
             angle_deviation: 0.5 * std::f64::consts::PI / 180.0,
+            search_nodes: 2_500,
             scene: true,
             joint_space: JointSpaceSettings::default(),
             limit_tolerance: 0.01,
@@ -221,6 +226,8 @@ pub struct PathScene {
     pub outlines: Vec<Vec<Point2<f64>>>,
     /// Edges of the road map.
     pub edges: Vec<[Point2<f64>; 2]>,
+    /// Name of the road map (see [`crate::roadmap::ROADMAPS`]); empty where no way was searched.
+    pub roadmap: &'static str,
 }
 
 /// A path of the arm, without time.

@@ -12,7 +12,9 @@ use crate::ik::{solver, IkError, IkSolver};
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
 use crate::planar::{self, Join, PlanarWorld, WorldOptions};
-use crate::roadmap::{build_roadmap, check_end, known_roadmap, End, Roadmap, RouteError};
+use crate::roadmap::{
+    build_roadmap_with, check_end, known_roadmap, BuildOptions, End, Roadmap, RouteError, AUTO,
+};
 
 /// A start or goal this much \[m\] too close to an obstacle is not refused: messages carry
 /// polygons in single precision.
@@ -84,7 +86,7 @@ pub fn plan_tip(
     let mut seed = start;
     for (number, goal) in (1..).zip(request.goals) {
         check_finite(goal, number)?;
-        let leg = Plane::new(obstacles, settings, &from, goal).leg(number, observer)?;
+        let leg = Plane::new(obstacles, settings, request, &from, goal).leg(number, observer)?;
         plan.min_clearance = plan.min_clearance.min(leg.clearance);
         if plan.scene.outlines.is_empty() || !leg.scene.outlines.is_empty() {
             plan.scene = leg.scene;
@@ -121,7 +123,7 @@ pub fn check_goals(
     for (number, goal) in (1..).zip(request.goals) {
         check_finite(goal, number)?;
         // At the goal's own height: whatever blocks there blocks the way to it, too.
-        let plane = Plane::new(obstacles, settings, goal, goal);
+        let plane = Plane::new(obstacles, settings, request, goal, goal);
         let shapes = plane.blocking((plane.to.2, plane.to.2));
         let there = plane.world_at(&shapes, &plane.to.1)?;
         check_end(&there, End::Goal, &plane.to.1).map_err(|source| PathError::Route {
@@ -288,12 +290,14 @@ struct Plane<'a> {
     /// Pose in the base frame; point and height \[m\] in the plane's coordinates.
     from: (&'a Pose, Point2<f64>, f64),
     to: (&'a Pose, Point2<f64>, f64),
+    give_up: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 impl<'a> Plane<'a> {
     fn new(
         obstacles: &'a [Obstacle],
         settings: &'a PathSettings,
+        request: &'a PathRequest<'_>,
         from: &'a Pose,
         to: &'a Pose,
     ) -> Self {
@@ -308,6 +312,7 @@ impl<'a> Plane<'a> {
             settings,
             from: place(from),
             to: place(to),
+            give_up: request.ik.give_up,
         }
     }
 
@@ -390,10 +395,14 @@ impl<'a> Plane<'a> {
             observer(Stage::Roadmap);
             // One question: all of a visibility graph is built for a picture only.
             let name = match self.settings.roadmap.as_str() {
-                "" | "visibility_graph" if !self.settings.scene => "lazy",
+                "" | AUTO | "visibility_graph" if !self.settings.scene => "lazy",
                 other => other,
             };
-            let roadmap = build_roadmap(name, Arc::clone(&world))?;
+            let options = BuildOptions {
+                queries: 1,
+                give_up: &|| self.give_up.is_some_and(|give_up| give_up()),
+            };
+            let roadmap = build_roadmap_with(name, Arc::clone(&world), &options)?;
             observer(Stage::Route);
             let found = match roadmap.shortest_path(&self.from.1, &self.to.1) {
                 Ok(found) => found,
@@ -447,7 +456,7 @@ impl<'a> Plane<'a> {
                 goal,
                 source,
                 height,
-                over,
+                over: Box::new(over),
             }),
         }
     }
@@ -515,9 +524,13 @@ impl<'a> Plane<'a> {
                     .map(|outline| outline.ring)
                     .collect(),
                 edges: way.roadmap.edge_list(),
+                roadmap: way.roadmap.name(),
             }
         } else {
-            PathScene::default()
+            PathScene {
+                roadmap: way.roadmap.name(),
+                ..PathScene::default()
+            }
         };
         Leg {
             path,

@@ -5,6 +5,7 @@ use nalgebra::Point2;
 
 use crate::planar::convex_hull::convex_hull;
 use crate::planar::predicates::flush_tiny_point;
+use crate::planar::world::BOUNDARY;
 use crate::planar::{Location, PlanarWorld};
 
 use super::sweep::{Sweeper, View};
@@ -155,6 +156,12 @@ pub(crate) fn no_path(world: &PlanarWorld, start: &Point2<f64>, goal: &Point2<f6
         if by.last().is_none_or(|last| last != id) {
             by.push(id.to_owned());
         }
+    }
+    if by.is_empty() {
+        // It looked from the wrong side of a rounded edge.
+        let ends = [start, goal];
+        let nearest = world.distance_to_obstacles(ends[enclosed]);
+        by.push(nearest.map_or(BOUNDARY, |(_, id)| id).to_owned());
     }
     RouteError::NoPath {
         enclosed: side.end,

@@ -85,15 +85,34 @@ impl VisibilityGraph {
     /// Builds by asking for every pair: the oracle.
     pub fn naive(world: Arc<PlanarWorld>) -> Self {
         let nodes = Nodes::exact(&world);
-        let edges = naive::visibility_edges(&world, &nodes);
+        let edges = naive::visibility_edges(&world, &nodes, &|| false).unwrap_or_default();
         Self::new("visibility_naive", world, Builder::Naive, nodes, &edges)
+    }
+
+    /// The same; `None` if the caller gives up.
+    pub fn naive_unless(world: Arc<PlanarWorld>, give_up: &dyn Fn() -> bool) -> Option<Self> {
+        let nodes = Nodes::exact(&world);
+        let edges = naive::visibility_edges(&world, &nodes, give_up)?;
+        let name = "visibility_naive";
+        Some(Self::new(name, world, Builder::Naive, nodes, &edges))
     }
 
     /// Builds by a rotational sweep around every node.
     pub fn by_sweep(name: &'static str, world: Arc<PlanarWorld>) -> Self {
         let nodes = Nodes::of_outlines(&world);
-        let edges = sweep_edges(&world, &nodes);
+        let edges = sweep_edges(&world, &nodes, &|| false).unwrap_or_default();
         Self::new(name, world, Builder::Sweep, nodes, &edges)
+    }
+
+    /// The same; `None` if the caller gives up.
+    pub fn by_sweep_unless(
+        name: &'static str,
+        world: Arc<PlanarWorld>,
+        give_up: &dyn Fn() -> bool,
+    ) -> Option<Self> {
+        let nodes = Nodes::of_outlines(&world);
+        let edges = sweep_edges(&world, &nodes, give_up)?;
+        Some(Self::new(name, world, Builder::Sweep, nodes, &edges))
     }
 
     fn new(
@@ -134,8 +153,8 @@ impl VisibilityGraph {
     }
 
     /// Nodes that the free point `p` sees, with their distances, in the order of their numbers.
-    fn links(&self, p: &Point2<f64>) -> Vec<(u32, f64)> {
-        let mut visible = match self.builder {
+    fn links(&self, builder: Builder, p: &Point2<f64>) -> Vec<(u32, f64)> {
+        let mut visible = match builder {
             Builder::Naive => naive::visible_from(&self.world, &self.nodes, p),
             Builder::Sweep => {
                 let mut visible = Vec::new();
@@ -164,22 +183,33 @@ impl VisibilityGraph {
             return (&self.nodes, Some(straight));
         }
         let point = |i: u32| &self.nodes.points[i as usize];
-        let found = shortest(
-            &self.adjacency,
-            self.search,
-            &self.links(start),
-            &self.links(goal),
-            |i| (goal - point(i)).norm(),
-        );
-        let confirmed = found.as_ref().is_none_or(|found| {
+        let is_free = |found: &Found| {
             let way: Vec<&Point2<f64>> = std::iter::once(start)
                 .chain(found.nodes.iter().map(|i| point(*i)))
                 .chain([goal])
                 .collect();
             way.windows(2)
                 .all(|leg| self.world.open_segment_is_free(leg[0], leg[1]))
-        });
-        if confirmed || self.builder == Builder::Naive {
+        };
+        let between = |builder| {
+            let links = [start, goal].map(|p| self.links(builder, p));
+            let remaining = |i| (goal - point(i)).norm();
+            shortest(
+                &self.adjacency,
+                self.search,
+                &links[0],
+                &links[1],
+                remaining,
+            )
+        };
+        let found = between(self.builder);
+        let is_rounded = self.world.arrangement().is_rounded();
+        if self.builder == Builder::Naive || !is_rounded || found.as_ref().is_some_and(is_free) {
+            return (&self.nodes, found);
+        }
+        // An end beside an edge may lie on the wrong side of its rounded pieces.
+        let found = between(Builder::Naive);
+        if found.as_ref().is_none_or(is_free) {
             return (&self.nodes, found);
         }
         // Only rounded crossing points of overlapping obstacles that nearly coincide can
@@ -190,12 +220,19 @@ impl VisibilityGraph {
     }
 }
 
-/// All pairs `[i, j]` that see each other, sorted, `i < j`.
-fn sweep_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
+/// All pairs `[i, j]` that see each other, sorted, `i < j`; `None` if the caller gives up.
+fn sweep_edges(
+    world: &PlanarWorld,
+    nodes: &Nodes,
+    give_up: &dyn Fn() -> bool,
+) -> Option<Vec<[u32; 2]>> {
     let mut sweeper = Sweeper::new(world);
     let vertices = world.arrangement().vertices();
     let mut edges = Vec::new();
     for (i, v) in (0u32..).zip(&nodes.vertices) {
+        if give_up() {
+            return None;
+        }
         let vertex = &vertices[*v as usize];
         let view = View {
             point: vertex.point,
@@ -211,7 +248,7 @@ fn sweep_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
         });
     }
     edges.sort_unstable();
-    edges
+    Some(edges)
 }
 
 impl Roadmap for VisibilityGraph {

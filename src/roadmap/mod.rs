@@ -33,11 +33,18 @@ pub use graph::VisibilityGraph;
 pub use taut::TautRoadmap;
 pub use trapezoidal_map::{shorten, TrapezoidalRoadmap};
 
+/// The name by which the road map is chosen: see [`choose_roadmap`].
+pub const AUTO: &str = "auto";
+
 /// Names that [`build_roadmap`] knows, with what they are.
 pub const ROADMAPS: &[(&str, &str)] = &[
     (
+        AUTO,
+        "visibility_graph, or lazy for few questions to a large world (the default)",
+    ),
+    (
         "visibility_graph",
-        "visibility graph of taut edges, built through triangles (the default)",
+        "visibility graph of taut edges, built through triangles",
     ),
     (
         "visibility_sweep",
@@ -175,6 +182,66 @@ pub enum RoadmapError {
         /// The name.
         name: String,
     },
+    /// The caller said that it is no longer wanted.
+    #[error("time was up while the road map '{name}' was built{}", hint(name))]
+    GivenUp {
+        /// Which one.
+        name: &'static str,
+    },
+}
+
+/// What helps when a road map takes too long.
+fn hint(name: &str) -> &'static str {
+    match name {
+        "lazy" | "visibility_graph" => "",
+        _ => ": visibility_graph and lazy are built faster",
+    }
+}
+
+/// How a road map is built.
+#[derive(Clone, Copy)]
+pub struct BuildOptions<'a> {
+    /// How many questions are expected before the world changes: [`choose_roadmap`] goes by it.
+    pub queries: usize,
+    /// Asked now and then while a road map is built; `true` ends it with
+    /// [`RoadmapError::GivenUp`].
+    pub give_up: &'a dyn Fn() -> bool,
+}
+
+impl Default for BuildOptions<'_> {
+    /// A world that is asked often, and all the time that it takes.
+    fn default() -> Self {
+        BuildOptions {
+            queries: usize::MAX,
+            give_up: &|| false,
+        }
+    }
+}
+
+impl fmt::Debug for BuildOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BuildOptions")
+            .field("queries", &self.queries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A world with no more outline vertices than this has a visibility graph in little more than a
+/// millisecond: it is worth having for its picture alone.
+const SMALL_WORLD: usize = 256;
+
+/// From this many questions on storing the graph pays. `cargo bench --bench planar` prints for every
+/// kind and size of scene after how many questions both have cost the same.
+const MANY_QUERIES: usize = 50;
+
+/// The road map that [`AUTO`] stands for in a world with this many outline vertices that will be
+/// asked about this many `queries`: the stored graph, or for few questions to a large world none.
+pub fn choose_roadmap(vertices: usize, queries: usize) -> &'static str {
+    if vertices <= SMALL_WORLD || queries >= MANY_QUERIES {
+        "visibility_graph"
+    } else {
+        "lazy"
+    }
 }
 
 /// A road map of one world: built once, asked often, never changed.
@@ -197,6 +264,11 @@ pub trait Roadmap: fmt::Debug + Send + Sync {
     /// The cells that it is made from, for drawing; none for most.
     fn cells(&self) -> Vec<[Point2<f64>; 4]> {
         Vec::new()
+    }
+
+    /// Whether its paths are the shortest ones.
+    fn is_optimal(&self) -> bool {
+        true
     }
 
     /// The shortest path (for road maps that are not optimal: a path).
@@ -227,7 +299,8 @@ pub fn check_end(world: &PlanarWorld, end: End, p: &Point2<f64>) -> Result<(), R
     ends::free_end(world, end, p).map(|_| ())
 }
 
-/// Builds the road map with this name (see [`ROADMAPS`]; empty: the default).
+/// Builds the road map with this name (see [`ROADMAPS`]; empty: the default) for a world that is
+/// asked often.
 ///
 /// # Errors
 /// [`RoadmapError::UnknownName`] lists the choices.
@@ -235,25 +308,131 @@ pub fn build_roadmap(
     name: &str,
     world: Arc<PlanarWorld>,
 ) -> Result<Box<dyn Roadmap>, RoadmapError> {
+    build_roadmap_with(name, world, &BuildOptions::default())
+}
+
+/// Builds the road map with this name (see [`ROADMAPS`]; empty: the default). The road map's own
+/// name tells what [`AUTO`] chose.
+///
+/// # Errors
+/// [`RoadmapError::UnknownName`] lists the choices; [`RoadmapError::GivenUp`].
+pub fn build_roadmap_with(
+    name: &str,
+    world: Arc<PlanarWorld>,
+    options: &BuildOptions<'_>,
+) -> Result<Box<dyn Roadmap>, RoadmapError> {
+    let give_up = options.give_up;
+    let name = match name {
+        "" | AUTO => choose_roadmap(world.arrangement().vertices().len(), options.queries),
+        name => name,
+    };
     match name {
-        "" | "visibility_graph" => Ok(taut("visibility_graph", world, false)),
-        "lazy" => Ok(taut("lazy", world, true)),
-        "visibility_sweep" => Ok(Box::new(VisibilityGraph::by_sweep(
-            "visibility_sweep",
-            world,
-        ))),
-        "visibility_naive" => Ok(Box::new(VisibilityGraph::naive(world))),
-        "trapezoidal_map" => Ok(Box::new(TrapezoidalRoadmap::new(world))),
+        "visibility_graph" => taut("visibility_graph", world, false, give_up),
+        "lazy" => taut("lazy", world, true, give_up),
+        "visibility_sweep" => sweep_graph("visibility_sweep", world, give_up),
+        "visibility_naive" => {
+            let graph = VisibilityGraph::naive_unless(world, give_up);
+            boxed("visibility_naive", graph)
+        }
+        "trapezoidal_map" => {
+            let map = TrapezoidalRoadmap::new(world, give_up);
+            boxed("trapezoidal_map", map)
+        }
         _ => Err(RoadmapError::UnknownName {
             name: name.to_owned(),
         }),
     }
 }
 
+/// A road map, or that its building was given up.
+fn boxed<R: Roadmap + 'static>(
+    name: &'static str,
+    built: Option<R>,
+) -> Result<Box<dyn Roadmap>, RoadmapError> {
+    match built {
+        Some(roadmap) => Ok(Box::new(roadmap)),
+        None => Err(RoadmapError::GivenUp { name }),
+    }
+}
+
+fn sweep_graph(
+    name: &'static str,
+    world: Arc<PlanarWorld>,
+    give_up: &dyn Fn() -> bool,
+) -> Result<Box<dyn Roadmap>, RoadmapError> {
+    boxed(name, VisibilityGraph::by_sweep_unless(name, world, give_up))
+}
+
 /// The fast road map, or the sweep's if the outlines cannot be triangulated.
-fn taut(name: &'static str, world: Arc<PlanarWorld>, lazy: bool) -> Box<dyn Roadmap> {
+fn taut(
+    name: &'static str,
+    world: Arc<PlanarWorld>,
+    lazy: bool,
+    give_up: &dyn Fn() -> bool,
+) -> Result<Box<dyn Roadmap>, RoadmapError> {
     match TautRoadmap::new(name, world.clone(), lazy) {
-        Some(roadmap) => Box::new(roadmap),
-        None => Box::new(VisibilityGraph::by_sweep(name, world)),
+        Some(roadmap) => Ok(Box::new(roadmap)),
+        None => sweep_graph(name, world, give_up),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planar::{Obstacle, Polygon, WorldOptions};
+
+    fn squares(count: u32) -> Arc<PlanarWorld> {
+        let obstacles = (0..count).map(|k| {
+            let x = f64::from(k) * 2.0;
+            let ring = [(x, 0.0), (x + 1.0, 0.0), (x + 1.0, 1.0), (x, 1.0)];
+            Obstacle {
+                id: k.to_string(),
+                polygon: Polygon::from_points(&ring.map(|(x, y)| Point2::new(x, y))).unwrap(),
+            }
+        });
+        let options = WorldOptions::default();
+        Arc::new(PlanarWorld::build(obstacles.collect(), None, &options).unwrap())
+    }
+
+    #[test]
+    fn the_automatic_choice_goes_by_size_and_questions() {
+        let name = |count: u32, queries: usize, asked: &str| {
+            let options = BuildOptions {
+                queries,
+                ..BuildOptions::default()
+            };
+            build_roadmap_with(asked, squares(count), &options)
+                .unwrap()
+                .name()
+        };
+        for asked in ["", AUTO] {
+            assert_eq!(name(64, 1, asked), "visibility_graph");
+            assert_eq!(name(65, 1, asked), "lazy");
+            assert_eq!(name(65, 49, asked), "lazy");
+            assert_eq!(name(65, 50, asked), "visibility_graph");
+        }
+        // A name forces it.
+        assert_eq!(name(2, 1, "lazy"), "lazy");
+        assert_eq!(name(65, 1, "visibility_graph"), "visibility_graph");
+        let often = build_roadmap("", squares(65)).unwrap();
+        assert_eq!(often.name(), "visibility_graph");
+    }
+
+    #[test]
+    fn slow_builders_give_up_when_asked() {
+        for name in ["visibility_naive", "visibility_sweep", "trapezoidal_map"] {
+            let asked = std::cell::Cell::new(0);
+            let options = BuildOptions {
+                give_up: &|| {
+                    asked.set(asked.get() + 1);
+                    asked.get() > 5
+                },
+                ..BuildOptions::default()
+            };
+            let error = build_roadmap_with(name, squares(20), &options).unwrap_err();
+            assert_eq!(error, RoadmapError::GivenUp { name });
+            assert_eq!(asked.get(), 6);
+            assert!(error.to_string().contains(name));
+        }
     }
 }

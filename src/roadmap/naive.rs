@@ -26,17 +26,24 @@ fn sees(
         && world.open_segment_is_free(p, q)
 }
 
-/// All pairs `[i, j]`, `i < j`, that see each other, in order.
-pub(crate) fn visibility_edges(world: &PlanarWorld, nodes: &Nodes) -> Vec<[u32; 2]> {
+/// All pairs `[i, j]`, `i < j`, that see each other, in order; `None` if the caller gives up.
+pub(crate) fn visibility_edges(
+    world: &PlanarWorld,
+    nodes: &Nodes,
+    give_up: &dyn Fn() -> bool,
+) -> Option<Vec<[u32; 2]>> {
     let mut edges = Vec::new();
     for (i, (p, corner)) in nodes.points.iter().zip(&nodes.corners).enumerate() {
+        if give_up() {
+            return None;
+        }
         for j in i + 1..nodes.points.len() {
             if sees(world, nodes, p, Some(corner), j) {
                 edges.push([i as u32, j as u32]);
             }
         }
     }
-    edges
+    Some(edges)
 }
 
 /// Nodes that the free point `p` sees, in order.

@@ -154,18 +154,29 @@ impl TautRoadmap {
             .collect()
     }
 
-    fn find(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Option<Found> {
-        let (from, to) = (self.links(start), self.links(goal));
+    /// The same without the merged outlines: next to one of their rounded pieces a free point
+    /// may lie on its wrong side.
+    fn exact_links(&self, p: &Point2<f64>) -> Vec<(u32, f64)> {
+        (0u32..)
+            .zip(self.points.iter().zip(&self.turns))
+            .filter(|(_, (q, turn))| {
+                *q != p && turn.is_taut(q, p) && self.world.open_segment_is_free(p, q)
+            })
+            .map(|(i, (q, _))| (i, (q - p).norm()))
+            .collect()
+    }
+
+    fn find(&self, goal: &Point2<f64>, [from, to]: &[Vec<(u32, f64)>; 2]) -> Option<Found> {
         let remaining = |i: u32| (goal - self.points[i as usize]).norm();
         match &self.graph {
-            Some(graph) => shortest(graph, Search::AStar, &from, &to, remaining),
+            Some(graph) => shortest(graph, Search::AStar, from, to, remaining),
             None => {
                 let lazy = Lazy {
                     roadmap: self,
                     stack: SightStack::default(),
                     seen: Vec::new(),
                 };
-                shortest(lazy, Search::AStar, &from, &to, remaining)
+                shortest(lazy, Search::AStar, from, to, remaining)
             }
         }
     }
@@ -242,32 +253,31 @@ impl Roadmap for TautRoadmap {
         if self.world.open_segment_is_free(&start.free, &goal.free) {
             return Ok(assemble(&start, &goal, std::iter::empty(), 0));
         }
-        let found = self
-            .find(&start.free, &goal.free)
-            .ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
-        let vertices = self.world.arrangement().vertices();
-        let between = found.nodes.iter().map(|&i| {
-            let vertex = &vertices[self.vertices[i as usize] as usize];
-            let id = vertex
-                .obstacles
-                .first()
-                .map(|o| self.world.obstacle_id(*o).to_owned());
-            (vertex.point, id)
-        });
-        let route = assemble(&start, &goal, between, found.expanded);
+        let ends = [&start.free, &goal.free];
         // Legs between asked and free ends are not free and need not be.
-        let confirmed = std::iter::once(&start.free)
-            .chain(found.nodes.iter().map(|i| &self.points[*i as usize]))
-            .zip(
-                found
-                    .nodes
-                    .iter()
-                    .map(|i| &self.points[*i as usize])
-                    .chain([&goal.free]),
-            )
-            .all(|(a, b)| a == b || self.world.open_segment_is_free(a, b));
-        if confirmed {
-            return Ok(route);
+        let is_free = |found: &Found| {
+            let way = found.nodes.iter().map(|i| &self.points[*i as usize]);
+            let way: Vec<_> = [ends[0]].into_iter().chain(way).chain([ends[1]]).collect();
+            way.windows(2)
+                .all(|leg| leg[0] == leg[1] || self.world.open_segment_is_free(leg[0], leg[1]))
+        };
+        let mut found = self.find(&goal.free, &ends.map(|p| self.links(p)));
+        let is_rounded = self.world.arrangement().is_rounded();
+        if is_rounded && !found.as_ref().is_some_and(is_free) {
+            found = self.find(&goal.free, &ends.map(|p| self.exact_links(p)));
+        }
+        let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
+        if is_free(&found) {
+            let vertices = self.world.arrangement().vertices();
+            let between = found.nodes.iter().map(|&i| {
+                let vertex = &vertices[self.vertices[i as usize] as usize];
+                let id = vertex
+                    .obstacles
+                    .first()
+                    .map(|o| self.world.obstacle_id(*o).to_owned());
+                (vertex.point, id)
+            });
+            return Ok(assemble(&start, &goal, between, found.expanded));
         }
         // Only rounded crossing points of overlapping obstacles that nearly coincide can
         // bring this about: then the slow way, which uses none, has to decide.

@@ -79,14 +79,15 @@ pub(crate) fn compare(a: &Point2<f64>, b: &Point2<f64>) -> Ordering {
 impl TrapezoidMap {
     /// Builds the map of segments (pairs of vertices, which meet only at their ends) inside
     /// the box from `low` to `high`, which holds all points strictly. The seed decides the
-    /// order of insertion.
+    /// order of insertion. `None` if the caller gives up.
     pub fn new(
         mut points: Vec<Point2<f64>>,
         pairs: &[[u32; 2]],
         low: Point2<f64>,
         high: Point2<f64>,
         seed: u64,
-    ) -> Self {
+        give_up: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let mut segments: Vec<Segment> = pairs
             .iter()
             .map(
@@ -121,9 +122,12 @@ impl TrapezoidMap {
         // Its walls run through the box's corners.
         map.push(bottom + 1, bottom, first, first + 3);
         for s in shuffled(bottom, seed) {
+            if give_up() {
+                return None;
+            }
             map.insert(s);
         }
-        map
+        Some(map)
     }
 
     /// All trapezoids with their numbers.
@@ -523,7 +527,9 @@ mod tests {
                 Point2::new(-1.0, -1.0),
                 Point2::new(12.0, 12.0),
                 seed,
-            );
+                &|| false,
+            )
+            .unwrap();
             map.sanity_check().unwrap();
             let mut found = Vec::new();
             for i in -3..47 {

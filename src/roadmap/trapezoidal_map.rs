@@ -6,19 +6,25 @@
 //! straight line. It is not the shortest one, keeps off obstacles where there is
 //! room, and is found in time linear in the map. [`shorten`] pulls it taut.
 //!
-//! Contacts between obstacles are never slipped through, whatever the contact
-//! rule: seams have no trapezoids.
+//! Where contact can be passed, free trapezoids also hang together through the
+//! vertices in which obstacles touch, and along seams, which have no trapezoids:
+//! these vertices are nodes of the road map, too, joined to the centres around
+//! them and to each other along the seams.
+//!
+//! There is a path if and only if the visibility graph has one: where the
+//! trapezoids leave none, for rounding may close what is narrower than the
+//! spacing of numbers, the lazy road map is asked.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nalgebra::Point2;
 
-use crate::planar::PlanarWorld;
+use crate::planar::{Contact, PlanarWorld};
 
 use super::ends::{assemble, free_end, no_path, FreeEnd};
-use super::trapezoid::{TrapezoidMap, NONE};
-use super::{End, Roadmap, Route, RouteError};
+use super::trapezoid::{compare, TrapezoidMap, NONE};
+use super::{build_roadmap, End, Roadmap, Route, RouteError};
 
 /// Decides the order of insertion only: the map is always the same.
 const SEED: u64 = 0x7261_7065_7a6f_6964;
@@ -32,18 +38,34 @@ pub struct TrapezoidalRoadmap {
     pairs: Vec<[u32; 2]>,
     low: Point2<f64>,
     high: Point2<f64>,
-    /// Centre of every free trapezoid.
-    centers: Vec<Point2<f64>>,
+    /// Centre of every free trapezoid, then the vertices in which contact can be passed.
+    nodes: Vec<Point2<f64>>,
+    /// How many of the nodes are centres.
+    centers: usize,
+    /// The vertices of the other nodes, sorted.
+    contacts: Vec<u32>,
+    /// Whether a segment (by its number) is blocked on both sides and can be gone along.
+    seams: Vec<bool>,
     /// The road-map number of every trapezoid, `NONE` for blocked ones.
     number: Vec<u32>,
-    /// Roads from each centre over a wall's middle to another centre, flat.
+    /// Roads from each node to another, flat: over a wall's middle, or straight.
     start: Vec<u32>,
-    roads: Vec<(u32, Point2<f64>)>,
+    roads: Vec<Road>,
+    /// Decides where no trapezoids lead.
+    exact: OnceLock<Option<Box<dyn Roadmap>>>,
+}
+
+/// A road to another node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Road {
+    to: u32,
+    /// Middle of the wall that it passes, if it passes one.
+    over: Option<Point2<f64>>,
 }
 
 impl TrapezoidalRoadmap {
-    /// Builds map and roads.
-    pub fn new(world: Arc<PlanarWorld>) -> Self {
+    /// Builds map and roads; `None` if the caller gives up.
+    pub fn new(world: Arc<PlanarWorld>, give_up: &dyn Fn() -> bool) -> Option<Self> {
         let arrangement = world.arrangement();
         let points: Vec<Point2<f64>> = arrangement.vertices().iter().map(|v| v.point).collect();
         let (mut low, mut high) = (Point2::new(0.0, 0.0), Point2::new(0.0, 0.0));
@@ -64,8 +86,7 @@ impl TrapezoidalRoadmap {
             .iter()
             .map(|edge| {
                 let [a, b] = edge.ends;
-                let to_right =
-                    super::trapezoid::compare(&points[a as usize], &points[b as usize]).is_lt();
+                let to_right = compare(&points[a as usize], &points[b as usize]).is_lt();
                 let blocked = !edge.is_wall;
                 (
                     [a.min(b), a.max(b)],
@@ -82,62 +103,154 @@ impl TrapezoidalRoadmap {
             same
         });
         let pairs: Vec<[u32; 2]> = sides.iter().map(|s| s.0).collect();
-        let map = TrapezoidMap::new(points, &pairs, low, high, SEED);
+        let map = TrapezoidMap::new(points, &pairs, low, high, SEED, give_up)?;
         let outside_is_blocked = world.boundary().is_some();
         let blocked = |segment: u32, side: usize| {
             sides
                 .get(segment as usize)
                 .map_or(outside_is_blocked, |s| s.1[side])
         };
+        let can_pass = world.options().contact == Contact::Passable;
         let mut this = TrapezoidalRoadmap {
-            world,
             low,
             high,
-            centers: Vec::new(),
+            nodes: Vec::new(),
+            centers: 0,
+            contacts: Vec::new(),
+            seams: sides
+                .iter()
+                .map(|(_, blocked)| can_pass && *blocked == [true; 2])
+                .collect(),
             number: Vec::new(),
             start: vec![0],
             roads: Vec::new(),
+            exact: OnceLock::new(),
             pairs,
             map,
+            world,
         };
         let mut free = Vec::new();
         for (t, trapezoid) in this.map.trapezoids() {
             if !blocked(trapezoid.bottom, 0) && !blocked(trapezoid.top, 1) {
-                free.push(t);
+                let center = this.center(t);
+                // The centre of a trapezoid of no size may be rounded into an obstacle.
+                if this.is_free(&center) {
+                    free.push(t);
+                    this.nodes.push(center);
+                }
             }
         }
+        this.centers = free.len();
         this.number = vec![NONE; free.last().map_or(0, |t| *t as usize + 1)];
         for (k, t) in (0u32..).zip(&free) {
             this.number[*t as usize] = k;
-            this.centers.push(this.center(*t));
         }
-        for (k, &t) in free.iter().enumerate() {
-            let trapezoid = *this.map.trapezoid(t);
-            let right = trapezoid
-                .right_neighbours
-                .iter()
-                .map(|n| (*n, trapezoid.right, [t, *n]));
-            let left = trapezoid
-                .left_neighbours
-                .iter()
-                .map(|n| (*n, trapezoid.left, [*n, t]));
-            for (neighbour, wall, sides) in right.chain(left) {
-                let Some(other) = this.node(neighbour) else {
-                    continue;
-                };
-                if let Some(middle) = this.middle(wall, sides) {
-                    let (from, to) = (this.centers[k], this.centers[other as usize]);
-                    // Rounding could only spoil roads through trapezoids of no size.
-                    if this.world.open_segment_is_free(&from, &middle)
-                        && this.world.open_segment_is_free(&middle, &to)
-                    {
-                        this.roads.push((other, middle));
-                    }
-                }
+        if can_pass {
+            this.find_contacts();
+        }
+        let gates = this.gates();
+        let mut at_gate = gates.iter().peekable();
+        for (k, &t) in (0u32..).zip(&free) {
+            if give_up() {
+                return None;
+            }
+            this.add_roads_over_walls(k, t);
+            while let Some((_, to)) = at_gate.next_if(|(from, _)| *from == k) {
+                this.roads.push(Road {
+                    to: *to,
+                    over: None,
+                });
             }
             this.start.push(this.roads.len() as u32);
         }
-        this
+        for k in this.centers..this.nodes.len() {
+            while let Some((_, to)) = at_gate.next_if(|(from, _)| *from as usize == k) {
+                this.roads.push(Road {
+                    to: *to,
+                    over: None,
+                });
+            }
+            this.start.push(this.roads.len() as u32);
+        }
+        Some(this)
+    }
+
+    fn is_free(&self, p: &Point2<f64>) -> bool {
+        self.world.segment_is_free(p, p)
+    }
+
+    /// Whether one can go straight from one free point to another.
+    fn sees(&self, a: &Point2<f64>, b: &Point2<f64>) -> bool {
+        a == b || self.world.open_segment_is_free(a, b)
+    }
+
+    /// Makes nodes of the vertices in which free trapezoids may hang together: those where
+    /// several obstacles meet.
+    fn find_contacts(&mut self) {
+        let world = Arc::clone(&self.world);
+        for (v, vertex) in (0u32..).zip(world.arrangement().vertices()) {
+            if vertex.sectors.len() > 1 && self.is_free(&vertex.point) {
+                self.contacts.push(v);
+                self.nodes.push(vertex.point);
+            }
+        }
+    }
+
+    /// The node of a vertex in which contact can be passed.
+    fn contact(&self, vertex: u32) -> Option<u32> {
+        let k = self.contacts.binary_search(&vertex).ok()?;
+        Some((self.centers + k) as u32)
+    }
+
+    /// Straight roads, both ways, sorted: between contacts and the centres around them, and
+    /// along seams.
+    fn gates(&self) -> Vec<(u32, u32)> {
+        let mut gates = Vec::new();
+        let mut found = Vec::new();
+        for (k, p) in (self.centers as u32..).zip(&self.nodes[self.centers..]) {
+            self.map.locate(p, &mut found);
+            for center in found.iter().filter_map(|t| self.node(*t)) {
+                if self.sees(p, &self.nodes[center as usize]) {
+                    gates.extend([(k, center), (center, k)]);
+                }
+            }
+        }
+        for (ends, is_seam) in self.pairs.iter().zip(&self.seams) {
+            if let (true, [Some(a), Some(b)]) = (*is_seam, ends.map(|v| self.contact(v))) {
+                if self.sees(&self.nodes[a as usize], &self.nodes[b as usize]) {
+                    gates.extend([(a, b), (b, a)]);
+                }
+            }
+        }
+        gates.sort_unstable();
+        gates
+    }
+
+    /// Adds the roads from the centre of trapezoid `t`, which is node `k`.
+    fn add_roads_over_walls(&mut self, k: u32, t: u32) {
+        let trapezoid = *self.map.trapezoid(t);
+        let right = trapezoid
+            .right_neighbours
+            .map(|n| (n, trapezoid.right, [t, n]));
+        let left = trapezoid
+            .left_neighbours
+            .map(|n| (n, trapezoid.left, [n, t]));
+        for (neighbour, wall, sides) in right.into_iter().chain(left) {
+            let Some(to) = self.node(neighbour) else {
+                continue;
+            };
+            let Some(middle) = self.middle(wall, sides) else {
+                continue;
+            };
+            let ends = [k, to].map(|n| self.nodes[n as usize]);
+            // Rounding could only spoil roads through trapezoids of no size.
+            if self.is_free(&middle) && ends.iter().all(|end| self.sees(end, &middle)) {
+                self.roads.push(Road {
+                    to,
+                    over: Some(middle),
+                });
+            }
+        }
     }
 
     fn node(&self, trapezoid: u32) -> Option<u32> {
@@ -201,33 +314,63 @@ impl TrapezoidalRoadmap {
     /// Says which promise is broken.
     pub fn sanity_check(&self) -> Result<(), String> {
         self.map.sanity_check()?;
-        for (n, center) in self.centers.iter().enumerate() {
-            for (other, middle) in &self.roads[self.start[n] as usize..self.start[n + 1] as usize] {
-                if !self.world.segment_is_free(center, middle) {
-                    return Err(format!("the road from {n} to {other} is not free"));
-                }
-                let back =
-                    self.start[*other as usize] as usize..self.start[*other as usize + 1] as usize;
-                if !self.roads[back]
+        for n in 0..self.nodes.len() as u32 {
+            let from = &self.nodes[n as usize];
+            for Road { to, over } in self.roads_from(n) {
+                let end = &self.nodes[*to as usize];
+                let middle = over.as_ref().unwrap_or(end);
+                let legs = [[from, middle], [middle, end]];
+                if !legs
                     .iter()
-                    .any(|(m, q)| *m as usize == n && q == middle)
+                    .all(|leg| self.world.segment_is_free(leg[0], leg[1]))
                 {
-                    return Err(format!("the road from {n} to {other} does not lead back"));
+                    return Err(format!("the road from {n} to {to} is not free"));
+                }
+                let back = Road { to: n, over: *over };
+                if !self.roads_from(*to).contains(&back) {
+                    return Err(format!("the road from {n} to {to} does not lead back"));
                 }
             }
         }
         Ok(())
     }
 
-    /// Free trapezoids around a point.
+    fn roads_from(&self, node: u32) -> &[Road] {
+        let node = node as usize;
+        &self.roads[self.start[node] as usize..self.start[node + 1] as usize]
+    }
+
+    /// Nodes of the trapezoids around a point, and of the contacts at the ends of its seam.
     fn around(&self, p: &Point2<f64>) -> Vec<u32> {
         let mut found = Vec::new();
         self.map.locate(p, &mut found);
-        let nodes: Vec<u32> = found.iter().filter_map(|t| self.node(*t)).collect();
-        if !nodes.is_empty() {
-            return nodes;
+        let mut nodes: Vec<u32> = found.iter().filter_map(|t| self.node(*t)).collect();
+        if !self.contacts.is_empty() {
+            let lines = found
+                .iter()
+                .map(|t| self.map.trapezoid(*t))
+                .flat_map(|t| [t.top, t.bottom]);
+            self.add_seam_ends(lines, &mut nodes);
         }
-        // On an edge that rounding has bent away: the trapezoids along its pieces.
+        if nodes.is_empty() {
+            self.around_displaced(p, &mut nodes);
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    fn add_seam_ends(&self, segments: impl Iterator<Item = u32>, nodes: &mut Vec<u32>) {
+        for s in segments {
+            if self.seams.get(s as usize) == Some(&true) {
+                let ends = self.pairs[s as usize].iter();
+                nodes.extend(ends.filter_map(|v| self.contact(*v)));
+            }
+        }
+    }
+
+    /// On an edge that rounding has bent away: what is along its pieces.
+    fn around_displaced(&self, p: &Point2<f64>, nodes: &mut Vec<u32>) {
         let edges = self.world.arrangement().edges();
         let segments: Vec<u32> = self
             .world
@@ -237,13 +380,14 @@ impl TrapezoidalRoadmap {
             .filter_map(|[a, b]| self.pairs.binary_search(&[a.min(b), a.max(b)]).ok())
             .map(|s| s as u32)
             .collect();
+        self.add_seam_ends(segments.iter().copied(), nodes);
         let x = |v: u32| self.map.points[v as usize].x;
-        self.map
+        let beside = self
+            .map
             .trapezoids()
             .filter(|(_, t)| segments.contains(&t.top) || segments.contains(&t.bottom))
-            .filter(|(_, t)| x(t.left) <= p.x && p.x <= x(t.right))
-            .filter_map(|(t, _)| self.node(t))
-            .collect()
+            .filter(|(_, t)| x(t.left) <= p.x && p.x <= x(t.right));
+        nodes.extend(beside.filter_map(|(t, _)| self.node(t)));
     }
 
     /// The point of the box that is nearest to `p`: outside the box everything is free.
@@ -258,16 +402,15 @@ impl TrapezoidalRoadmap {
     fn search(&self, start: &Point2<f64>, goal: &Point2<f64>) -> Option<(Vec<Point2<f64>>, usize)> {
         let (from, to) = (self.clamp(start), self.clamp(goal));
         let (sources, targets) = (self.around(&from), self.around(&to));
-        let free = |a: &Point2<f64>, b: &Point2<f64>| self.world.open_segment_is_free(a, b);
-        if sources.iter().any(|s| targets.contains(s)) && free(start, goal) {
+        if sources.iter().any(|s| targets.contains(s)) && self.sees(start, goal) {
             return Some((Vec::new(), 0));
         }
-        let center = |n: u32| &self.centers[n as usize];
-        let mut came: Vec<Option<(u32, Point2<f64>)>> = vec![None; self.centers.len()];
-        let mut seen = vec![false; self.centers.len()];
+        let node = |n: u32| &self.nodes[n as usize];
+        let mut came: Vec<Option<(u32, Option<Point2<f64>>)>> = vec![None; self.nodes.len()];
+        let mut seen = vec![false; self.nodes.len()];
         let mut queue = VecDeque::new();
         for s in sources {
-            if from == *center(s) || free(&from, center(s)) {
+            if self.sees(&from, node(s)) {
                 seen[s as usize] = true;
                 queue.push_back(s);
             }
@@ -275,11 +418,12 @@ impl TrapezoidalRoadmap {
         let mut expanded = 0;
         while let Some(n) = queue.pop_front() {
             expanded += 1;
-            if targets.contains(&n) && (to == *center(n) || free(center(n), &to)) {
-                let mut way = vec![to, *center(n)];
+            if targets.contains(&n) && self.sees(node(n), &to) {
+                let mut way = vec![to, *node(n)];
                 let mut at = n;
-                while let Some((before, middle)) = came[at as usize] {
-                    way.extend([middle, *center(before)]);
+                while let Some((before, over)) = came[at as usize] {
+                    way.extend(over);
+                    way.push(*node(before));
                     at = before;
                 }
                 way.push(from);
@@ -293,12 +437,10 @@ impl TrapezoidalRoadmap {
                 }
                 return Some((way, expanded));
             }
-            let range = self.start[n as usize] as usize..self.start[n as usize + 1] as usize;
-            for &(next, middle) in &self.roads[range] {
-                if !seen[next as usize] {
-                    seen[next as usize] = true;
-                    came[next as usize] = Some((n, middle));
-                    queue.push_back(next);
+            for road in self.roads_from(n) {
+                if !std::mem::replace(&mut seen[road.to as usize], true) {
+                    came[road.to as usize] = Some((n, road.over));
+                    queue.push_back(road.to);
                 }
             }
         }
@@ -316,24 +458,29 @@ impl Roadmap for TrapezoidalRoadmap {
     }
 
     fn node_count(&self) -> usize {
-        // Centres, and a middle for each wall, which two roads share.
-        self.centers.len() + self.roads.len() / 2
+        // A middle for each wall, which two roads share.
+        self.nodes.len() + self.roads.iter().filter(|r| r.over.is_some()).count() / 2
     }
 
     fn edge_count(&self) -> usize {
-        self.roads.len()
+        // Straight roads are there both ways; of others each is one half.
+        let over = self.roads.iter().filter(|r| r.over.is_some()).count();
+        over + (self.roads.len() - over) / 2
     }
 
     fn edge_list(&self) -> Vec<[Point2<f64>; 2]> {
-        self.start
-            .windows(2)
-            .zip(&self.centers)
-            .flat_map(|(range, center)| {
-                self.roads[range[0] as usize..range[1] as usize]
-                    .iter()
-                    .map(|(_, middle)| [*center, *middle])
+        (0..self.nodes.len() as u32)
+            .flat_map(|n| self.roads_from(n).iter().map(move |road| (n, road)))
+            .filter(|(n, road)| road.over.is_some() || *n < road.to)
+            .map(|(n, road)| {
+                let end = road.over.unwrap_or(self.nodes[road.to as usize]);
+                [self.nodes[n as usize], end]
             })
             .collect()
+    }
+
+    fn is_optimal(&self) -> bool {
+        false
     }
 
     fn cells(&self) -> Vec<[Point2<f64>; 4]> {
@@ -346,9 +493,15 @@ impl Roadmap for TrapezoidalRoadmap {
         if start.asked == goal.asked {
             return Ok(Route::point(start.asked));
         }
-        let (between, expanded) = self
-            .search(&start.free, &goal.free)
-            .ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
+        let Some((between, expanded)) = self.search(&start.free, &goal.free) else {
+            let exact = self
+                .exact
+                .get_or_init(|| build_roadmap("lazy", Arc::clone(&self.world)).ok());
+            return match exact {
+                Some(exact) => exact.shortest_path(&start.asked, &goal.asked),
+                None => Err(no_path(&self.world, &start.free, &goal.free)),
+            };
+        };
         let between = between.into_iter().map(|p| (p, None));
         Ok(assemble(&start, &goal, between, expanded))
     }
@@ -356,15 +509,18 @@ impl Roadmap for TrapezoidalRoadmap {
 
 /// Pulls a route taut: leaves out points as long as the straight move past them is free.
 /// The result is not longer, keeps both ends, and turns at fewer points.
+///
+/// From each point that is kept it looks ahead until the view ends, and begins again until
+/// nothing can be left out: to look from every point at all others would take hours for a
+/// route of thousands of points.
 pub fn shorten(world: &PlanarWorld, route: &Route) -> Route {
-    let mut keep: Vec<usize> = Vec::new();
-    let mut at = 0;
-    while let Some(p) = route.points.get(at) {
-        keep.push(at);
-        let farthest = (at + 2..route.points.len())
-            .rev()
-            .find(|k| world.segment_is_free(p, &route.points[*k]));
-        at = farthest.unwrap_or(at + 1);
+    let mut keep: Vec<usize> = (0..route.points.len()).collect();
+    for _ in 0..MOST_PASSES {
+        let before = keep.len();
+        keep = taut_pass(world, &route.points, &keep);
+        if keep.len() == before {
+            break;
+        }
     }
     let points: Vec<Point2<f64>> = keep
         .iter()
@@ -381,5 +537,117 @@ pub fn shorten(world: &PlanarWorld, route: &Route) -> Route {
         obstacles,
         length,
         expanded: route.expanded,
+    }
+}
+
+/// A few are enough for all but routes that wind around nothing.
+const MOST_PASSES: usize = 5;
+
+/// How many points beyond the first that is hidden are looked at.
+const LOOK_AHEAD: usize = 8;
+
+/// One walk along the points of a route with these numbers; those that it keeps.
+fn taut_pass(world: &PlanarWorld, points: &[Point2<f64>], kept: &[usize]) -> Vec<usize> {
+    let mut keep = Vec::new();
+    let mut at = 0;
+    while let Some(k) = kept.get(at) {
+        keep.push(*k);
+        let (mut next, mut hidden) = (at + 1, 0);
+        for (ahead, j) in kept.iter().enumerate().skip(at + 2) {
+            let ends = (points.get(*k), points.get(*j));
+            if matches!(ends, (Some(p), Some(q)) if world.segment_is_free(p, q)) {
+                next = ahead;
+                hidden = 0;
+            } else {
+                hidden += 1;
+                if hidden > LOOK_AHEAD {
+                    break;
+                }
+            }
+        }
+        at = next;
+    }
+    keep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planar::{Obstacle, Polygon, WorldOptions};
+
+    /// Squares on a checkerboard and bars beside each other: corners that touch, and seams.
+    fn touching() -> Arc<PlanarWorld> {
+        let rectangle = |x: f64, y: f64, w: f64, h: f64| {
+            let ring = [(0.0, 0.0), (w, 0.0), (w, h), (0.0, h)];
+            let ring = ring.map(|(dx, dy)| Point2::new(x + dx, y + dy));
+            Obstacle {
+                id: format!("{x} {y}"),
+                polygon: Polygon::from_points(&ring).unwrap(),
+            }
+        };
+        let mut obstacles = Vec::new();
+        for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))) {
+            if (i + j) % 2 == 0 {
+                obstacles.push(rectangle(f64::from(i), f64::from(j), 1.0, 1.0));
+            }
+        }
+        for k in 0..5 {
+            obstacles.push(rectangle(8.0 + f64::from(k), 1.0, 1.0, 4.0));
+        }
+        // A closed room, of which one wall is divided.
+        obstacles.push(rectangle(15.0, 0.0, 4.0, 1.0));
+        obstacles.push(rectangle(15.0, 1.0, 1.0, 4.0));
+        obstacles.push(rectangle(15.0, 5.0, 4.0, 1.0));
+        obstacles.push(rectangle(18.0, 1.0, 1.0, 2.0));
+        obstacles.push(rectangle(18.0, 3.0, 1.0, 2.0));
+        let options = WorldOptions {
+            contact: Contact::Passable,
+            ..WorldOptions::default()
+        };
+        Arc::new(PlanarWorld::build(obstacles, None, &options).unwrap())
+    }
+
+    #[test]
+    fn its_own_roads_lead_through_contacts_and_along_seams() {
+        let world = touching();
+        let map = TrapezoidalRoadmap::new(Arc::clone(&world), &|| false).unwrap();
+        map.sanity_check().unwrap();
+        let ends = [
+            (-1.0, 3.5),
+            // In a hole of the checkerboard, on two of its corners, and on an edge.
+            (2.5, 3.5),
+            (3.0, 3.0),
+            (6.0, 0.0),
+            (2.0, 2.5),
+            // On a seam, in the room, and on the room's seam.
+            (10.0, 2.0),
+            (17.0, 2.0),
+            (18.5, 3.0),
+            (20.0, 3.0),
+        ]
+        .map(|(x, y)| Point2::new(x, y));
+        for start in &ends {
+            for goal in &ends {
+                assert!(map.search(start, goal).is_some(), "{start} to {goal}");
+                let route = map.shortest_path(start, goal).unwrap();
+                for leg in route.points.windows(2) {
+                    assert!(world.segment_is_free(&leg[0], &leg[1]), "{leg:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn gives_up_when_asked() {
+        let world = touching();
+        for patience in [0, 1, 30, 150] {
+            let asked = std::cell::Cell::new(0);
+            let give_up = || {
+                asked.set(asked.get() + 1);
+                asked.get() > patience
+            };
+            assert!(TrapezoidalRoadmap::new(Arc::clone(&world), &give_up).is_none());
+            assert_eq!(asked.get(), patience + 1);
+        }
     }
 }

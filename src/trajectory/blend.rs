@@ -191,7 +191,7 @@ impl Phases {
             };
             let timed = match parts.last() {
                 None => TimedPath::new(next, chain, &room)?,
-                Some((begin, before)) => match before.from_time(time - begin, &room) {
+                Some((begin, before)) => match before.retimed_from(time - begin, &room) {
                     Some(timed) => timed,
                     // It has arrived.
                     None => break,
@@ -344,7 +344,7 @@ fn superposed(
         points,
     };
     let mut trajectory = sum;
-    if let Some(after) = last.from_time(until - begin, limits) {
+    if let Some(after) = last.retimed_from(until - begin, limits) {
         let after = match after.trajectory(chain.joint_names(), period) {
             Ok(after) => after,
             Err(RetimeError::NoMotion | RetimeError::StartTooFast { .. }) => return Ok(None),

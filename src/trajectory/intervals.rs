@@ -61,9 +61,21 @@ pub(super) struct Intervals<const W: usize> {
 /// Largest bend within an interval: change of s̈ that κ makes, as a share of any acceleration limit.
 const MOST_BEND: f64 = 0.25;
 
+/// The larger one, without the care for NaN that `f64::max` takes: none comes here.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a {
+        b
+    } else {
+        a
+    }
+}
+
 /// Use of a limit from which on the motion is meant to follow it.
 const MEANT: f64 = 0.9;
 
+// Lanes of several arrays go together.
+#[allow(clippy::needless_range_loop)]
 impl<const W: usize> Intervals<W> {
     pub fn new(spline: &Spline, limits: &MotionLimits) -> Self {
         let dof = spline.dof();
@@ -136,13 +148,13 @@ impl<const W: usize> Intervals<W> {
 
     /// Largest ṡ² that velocity limits allow where the derivatives are `p`, of all blocks.
     pub fn speed_cap(&self, blocks: &[Block<W>], end: usize) -> f64 {
-        let mut most = 0.0_f64;
+        let mut most = [0.0; W];
         for (block, ratio) in blocks.iter().zip(&self.ratio) {
-            for l in 0..W {
-                most = most.max(block.p[end][l] * block.p[end][l] * ratio[l]);
+            for (l, most) in most.iter_mut().enumerate() {
+                *most = larger(*most, block.p[end][l] * block.p[end][l] * ratio[l]);
             }
         }
-        (1.0 / most).min(self.cap)
+        (1.0 / most.into_iter().fold(0.0, larger)).min(self.cap)
     }
 
     /// The factor by which ends of ṡ² from `left` to `right` have to be lowered so that `share` of the
@@ -160,7 +172,7 @@ impl<const W: usize> Intervals<W> {
         for (block, ratio) in blocks.iter().zip(&self.ratio) {
             for l in 0..W {
                 let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
-                let largest = p0.abs().max(p1.abs()).max(p2.abs());
+                let largest = larger(larger(p0.abs(), p1.abs()), p2.abs());
                 if largest * largest * ratio[l] * top <= share {
                     continue;
                 }
@@ -222,22 +234,14 @@ impl<const W: usize> Intervals<W> {
                 for k in 0..3 {
                     let a = (first[k] * u[k] + second[k] * x[k]).abs();
                     let v = first[k] * first[k] * ratio[l] * x[k];
-                    acceleration[k][l] = if a > acceleration[k][l] {
-                        a
-                    } else {
-                        acceleration[k][l]
-                    };
-                    velocity[k][l] = if v > velocity[k][l] {
-                        v
-                    } else {
-                        velocity[k][l]
-                    };
+                    acceleration[k][l] = larger(acceleration[k][l], a);
+                    velocity[k][l] = larger(velocity[k][l], v);
                 }
             }
         }
         [0, 1, 2].map(|k| Usage {
-            acceleration: acceleration[k].iter().fold(0.0, |m, &a| m.max(a)),
-            velocity: velocity[k].iter().fold(0.0_f64, |m, &v| m.max(v)).sqrt(),
+            acceleration: acceleration[k].into_iter().fold(0.0, larger),
+            velocity: velocity[k].into_iter().fold(0.0, larger).sqrt(),
         })
     }
 

@@ -20,7 +20,7 @@ const FIRST_GRID: f64 = 72.0;
 /// Fewest intervals of a piece of the spline in the first grid.
 const FEWEST: f64 = 3.0;
 /// Most rounds of refinement.
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 8;
 
 /// A speed profile along one spline: at rest (or with zero q̇) at the end, and at the start unless
 /// another rate is given there.

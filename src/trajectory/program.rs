@@ -55,54 +55,70 @@ pub(super) struct Program<'a, const W: usize> {
 
 impl<const W: usize> Program<'_, W> {
     /// Bounds of x at `y`.
-    #[inline(always)]
     fn range(&self, y: f64) -> Range {
         let (mut high, mut high_slope) = ([f64::INFINITY; W], [0.0; W]);
         let (mut low, mut low_slope) = ([f64::NEG_INFINITY; W], [0.0; W]);
         for rows in self.rows {
-            for k in 0..4 {
-                for l in 0..W {
-                    let a = rows.a[k][l];
-                    let a = if a.abs() < self.tiny { self.tiny } else { a };
-                    let inverse = 1.0 / a;
-                    let centre = -inverse * (rows.b[k][l] * y + rows.c[k][l]);
-                    let half = self.share * inverse.abs();
-                    let slope = -inverse * rows.b[k][l];
-                    let (above, below) = (centre + half, centre - half);
-                    let lower = above < high[l];
-                    high[l] = if lower { above } else { high[l] };
-                    high_slope[l] = if lower { slope } else { high_slope[l] };
-                    let higher = below > low[l];
-                    low[l] = if higher { below } else { low[l] };
-                    low_slope[l] = if higher { slope } else { low_slope[l] };
+            // Pairs of lanes: what they need stays in registers.
+            for pair in 0..W / 2 {
+                let lanes = 2 * pair;
+                let (mut h, mut hs) = ([f64::INFINITY; 2], [0.0; 2]);
+                let (mut l, mut ls) = ([f64::NEG_INFINITY; 2], [0.0; 2]);
+                for k in 0..4 {
+                    for i in 0..2 {
+                        let (a, b) = (rows.a[k][lanes + i], rows.b[k][lanes + i]);
+                        let a = if a.abs() < self.tiny { self.tiny } else { a };
+                        let inverse = 1.0 / a;
+                        let slope = -inverse * b;
+                        let centre = slope * y - inverse * rows.c[k][lanes + i];
+                        let half = self.share * inverse.abs();
+                        let (above, below) = (centre + half, centre - half);
+                        hs[i] = if above < h[i] { slope } else { hs[i] };
+                        h[i] = if above < h[i] { above } else { h[i] };
+                        ls[i] = if below > l[i] { slope } else { ls[i] };
+                        l[i] = if below > l[i] { below } else { l[i] };
+                    }
+                }
+                for i in 0..2 {
+                    let at = lanes + i;
+                    high_slope[at] = if h[i] < high[at] {
+                        hs[i]
+                    } else {
+                        high_slope[at]
+                    };
+                    high[at] = if h[i] < high[at] { h[i] } else { high[at] };
+                    low_slope[at] = if l[i] > low[at] { ls[i] } else { low_slope[at] };
+                    low[at] = if l[i] > low[at] { l[i] } else { low[at] };
                 }
             }
         }
-        let mut range = Range {
+        let top = high
+            .into_iter()
+            .fold(self.cap, |m, v| if v < m { v } else { m });
+        let bottom = low.into_iter().fold(0.0, |m, v| if v > m { v } else { m });
+        // Of lines that meet there, the one that lets x rise least with y.
+        let pick = |values: &[f64; W], slopes: &[f64; W], value: f64, own: f64| {
+            let pairs = values.iter().zip(slopes);
+            let flat = if value == own { 0.0 } else { f64::INFINITY };
+            pairs.fold(flat, |least: f64, (&v, &slope)| {
+                let slope = if v == value { slope } else { f64::INFINITY };
+                if slope < least {
+                    slope
+                } else {
+                    least
+                }
+            })
+        };
+        Range {
             high: Line {
-                value: self.cap,
-                slope: 0.0,
+                value: top,
+                slope: pick(&high, &high_slope, top, self.cap),
             },
             low: Line {
-                value: 0.0,
-                slope: 0.0,
+                value: bottom,
+                slope: pick(&low, &low_slope, bottom, 0.0),
             },
-        };
-        for l in 0..W {
-            if high[l] < range.high.value {
-                range.high = Line {
-                    value: high[l],
-                    slope: high_slope[l],
-                };
-            }
-            if low[l] > range.low.value {
-                range.low = Line {
-                    value: low[l],
-                    slope: low_slope[l],
-                };
-            }
         }
-        range
     }
 
     /// The largest x for which there is a y in [0, `height`]; `None` if there is none at all.
@@ -173,31 +189,33 @@ impl<const W: usize> Program<'_, W> {
         (range.room().value >= -slack).then_some(range.high.value)
     }
 
-    /// The largest y up to `height` for a given x; `None` if there is none.
-    #[inline(always)]
-    pub fn largest_y(&self, x: f64, height: f64) -> Option<f64> {
-        let mut high = [f64::INFINITY; W];
-        let mut low = [f64::NEG_INFINITY; W];
+    /// The range of y up to `height` for a given x; `None` if it is empty.
+    pub fn range_of_y(&self, x: f64, height: f64) -> Option<(f64, f64)> {
+        let mut high = [f64::INFINITY; 2];
+        let mut low = [f64::NEG_INFINITY; 2];
         // What decided x is met again: not to be missed by a digit.
         let share = self.share * (1.0 + 1e-12);
         for rows in self.rows {
-            for k in 0..4 {
-                for l in 0..W {
-                    let b = rows.b[k][l];
-                    let b = if b.abs() < self.tiny { self.tiny } else { b };
-                    let inverse = 1.0 / b;
-                    let centre = -inverse * (rows.a[k][l] * x + rows.c[k][l]);
-                    let half = share * inverse.abs();
-                    let (above, below) = (centre + half, centre - half);
-                    high[l] = if above < high[l] { above } else { high[l] };
-                    low[l] = if below > low[l] { below } else { low[l] };
+            for pair in 0..W / 2 {
+                for k in 0..4 {
+                    for i in 0..2 {
+                        let lane = 2 * pair + i;
+                        let b = rows.b[k][lane];
+                        let b = if b.abs() < self.tiny { self.tiny } else { b };
+                        let inverse = 1.0 / b;
+                        let centre = -inverse * (rows.a[k][lane] * x + rows.c[k][lane]);
+                        let half = share * inverse.abs();
+                        let (above, below) = (centre + half, centre - half);
+                        high[i] = if above < high[i] { above } else { high[i] };
+                        low[i] = if below > low[i] { below } else { low[i] };
+                    }
                 }
             }
         }
         let high = high.into_iter().fold(height, f64::min);
         let low = low.into_iter().fold(0.0, f64::max);
         let slack = ROUNDING.sqrt() * height.max(x);
-        (low <= high + slack).then_some(high.max(low.min(height)).max(0.0))
+        (low <= high + slack).then_some((low, high.max(low.min(height)).max(0.0)))
     }
 }
 
@@ -272,7 +290,7 @@ mod tests {
             }
             // And forwards: the rows hold, and a little more does not.
             if let Some(x) = fast {
-                if let Some(y) = program.largest_y(x * 0.999, height) {
+                if let Some((_, y)) = program.range_of_y(x * 0.999, height) {
                     let holds = |y: f64, slack: f64| (0..4).all(|k| (0..2).all(|l| {
                         (a[k][l] * x * 0.999 + b[k][l] * y + c[k][l]).abs() <= share + slack
                     }));

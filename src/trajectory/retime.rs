@@ -299,7 +299,7 @@ impl TimedPath {
     /// The motion from `time` \[s\] on, timed anew within `limits`, which must not be tighter than
     /// those it was made with (else the rate at its start may be too high, and is cut). `None`
     /// if it has arrived by then.
-    pub(super) fn from_time(&self, time: f64, limits: &MotionLimits) -> Option<Self> {
+    pub(super) fn retimed_from(&self, time: f64, limits: &MotionLimits) -> Option<Self> {
         let own = (time / self.stretch).max(0.0);
         if own >= self.duration() / self.stretch {
             return None;

@@ -13,10 +13,12 @@ const MOST_INTERVALS: usize = 40_000;
 const LOSS: f64 = 4e-6;
 /// Below this use of all limits in the middle of an interval a switch is looked for in it.
 const SWITCH: f64 = 0.95;
+/// An interval that loses more than this share of its time is divided even before it is bent.
+const COARSE: f64 = 0.05;
 /// Use of a limit from which on it counts as followed.
 const FOLLOWED: f64 = 0.95;
-/// Relative change of ṡ² that is none.
-const SAME: f64 = 1e-12;
+/// Relative gain of ṡ² that is not worth solving the next intervals again.
+const NEGLIGIBLE: f64 = 2e-6;
 /// Attempts with bends given up one by one, before all are.
 const ATTEMPTS: usize = 6;
 
@@ -218,7 +220,7 @@ impl<'a, const W: usize> Solver<'a, W> {
         } else {
             0.0
         };
-        let mut moved = differ(end, self.controllable[count]);
+        let mut moved = end != self.controllable[count];
         self.controllable[count] = end;
         let mut failed = None;
         for i in (0..count).rev() {
@@ -233,8 +235,13 @@ impl<'a, const W: usize> Solver<'a, W> {
                     0.0
                 }
             };
-            moved = differ(x, self.controllable[i]);
-            self.controllable[i] = x;
+            // What was reachable from a little less still is: so much is not worth the way on.
+            let old = self.controllable[i];
+            let same = old <= x && x <= old * (1.0 + NEGLIGIBLE);
+            moved = !same;
+            if moved {
+                self.controllable[i] = x;
+            }
             let cell = &mut self.cells[i];
             cell.changed = [failed == Some(i), true];
             if moved {
@@ -258,7 +265,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             None if self.intervals.free_ends[0] => self.controllable[0],
             None => 0.0,
         };
-        let mut moved = differ(start, self.x[0]);
+        let mut moved = start != self.x[0];
         self.x[0] = start;
         for i in 0..self.cells.len() {
             if !moved && !self.cells[i].changed[1] {
@@ -266,10 +273,13 @@ impl<'a, const W: usize> Solver<'a, W> {
             }
             self.prepare(i);
             let x = self.x[i];
-            let Some(y) = self.program(i).largest_y(x, self.controllable[i + 1]) else {
+            let Some((low, high)) = self.program(i).range_of_y(x, self.controllable[i + 1]) else {
                 return Some(i);
             };
-            moved = differ(y, self.x[i + 1]);
+            let old = self.x[i + 1];
+            let same = low <= old && old <= high && high <= old * (1.0 + NEGLIGIBLE);
+            moved = !same;
+            let y = if moved { high } else { old };
             self.x[i + 1] = y;
             let cell = &mut self.cells[i];
             // A motion that would turn back in the interval.
@@ -328,7 +338,7 @@ impl<'a, const W: usize> Solver<'a, W> {
                 .flatten();
             let (at, kappas) = match switch {
                 Some(Switch { at, before, after }) => (at, [before, after]),
-                None if lost > 0.02 || cell.bent => (
+                None if lost > COARSE || cell.bent => (
                     0.5 * cell.h,
                     [
                         here.bend(self.intervals, 0.0, 0.5),
@@ -379,11 +389,6 @@ impl Cell {
     fn bent_now(&self) -> bool {
         self.changed[1]
     }
-}
-
-/// Whether a value of ṡ² is another one; an unknown one always is.
-fn differ(new: f64, old: f64) -> bool {
-    !((new - old).abs() <= SAME * old)
 }
 
 /// The motion in one interval.

@@ -140,6 +140,64 @@ fn a_picture_holds_what_matters() {
 }
 
 #[test]
+fn a_road_map_that_is_not_optimal_is_compared_with_the_shortest_path() {
+    let folder = Folder::new("trapezoids");
+    let scene = folder.write("case.json", SQUARES);
+    let svg = folder.path("path.svg");
+    let map = ["--roadmap", "trapezoidal_map", "--contact", "passable"];
+    let arguments = ["path", "--scene", &scene, "--json", "--svg", &svg];
+    let output = run(&[&arguments[..], &map].concat());
+    let result: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    let [length, shortest] = ["length", "shortest_length"].map(|key| result[key].as_f64().unwrap());
+    assert!(
+        (shortest - 72f64.sqrt()).abs() < 1e-9 && length >= shortest,
+        "{result}"
+    );
+    let picture = folder.read("path.svg");
+    assert!(picture.contains("trapezoids") && picture.contains("shortest path"));
+    let arguments = ["path-batch", "--scene", &scene, "--json", "--shorten"];
+    let output = run(&[&arguments[..], &map].concat());
+    let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert!(report["over_shortest"]["mean_ratio"].as_f64().unwrap() >= 1.0 - 1e-12);
+}
+
+#[test]
+fn the_road_map_is_chosen_and_told() {
+    let folder = Folder::new("auto");
+    let squares: Vec<Value> = (0..80)
+        .map(|k| serde_json::json!([[2 * k, 0], [2 * k + 1, 0], [2 * k + 1, 1], [2 * k, 1]]))
+        .collect();
+    let scene = |name: &str, queries: usize| {
+        let queries = vec![serde_json::json!([[-1, 0.5], [5, 0.5]]); queries];
+        let scene = serde_json::json!({"obstacles": squares, "queries": queries});
+        folder.write(name, &scene.to_string())
+    };
+    let (few, many) = (scene("few.json", 3), scene("many.json", 60));
+    for (scene, asked, used) in [
+        (&few, "auto", "lazy"),
+        (&many, "auto", "visibility_graph"),
+        (&few, "visibility_sweep", "visibility_sweep"),
+    ] {
+        let output = run(&["path-batch", "--scene", scene, "--json", "--roadmap", asked]);
+        let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+        assert_eq!(report["roadmap"], used);
+    }
+    let output = run(&["path-batch", "--scene", &few, "--json"]);
+    let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(report["roadmap"], "lazy");
+}
+
+#[test]
+fn what_is_in_the_way_is_marked_in_the_picture() {
+    let folder = Folder::new("marked");
+    let scene = folder.write("case.json", SQUARES);
+    let svg = folder.path("path.svg");
+    let output = run(&["path", "--scene", &scene, "--start", "2,2", "--svg", &svg]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(folder.read("path.svg").contains("obstacles in the way"));
+}
+
+#[test]
 fn exit_codes_and_messages() {
     let folder = Folder::new("errors");
     let scene = folder.write("case.json", SQUARES);
@@ -191,6 +249,12 @@ fn exit_codes_and_messages() {
         &["inflate", "--scene", &scene, "--radius", "nan"],
         2,
         "clearance NaN",
+    );
+    let mitre = ["--radius", "1", "--join", "mitre", "--mitre-limit", "-3"];
+    case(
+        &[&["inflate", "--scene", &scene], &mitre[..]].concat(),
+        2,
+        "mitre limit -3",
     );
     let closed = folder.write(
         "closed.json",

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use arm_planner::planar::{Contact, Obstacle, PlanarWorld, Polygon, PolygonOptions, WorldOptions};
-use arm_planner::roadmap::{build_roadmap, Roadmap, Route};
+use arm_planner::roadmap::{build_roadmap, Roadmap};
 use nalgebra::Point2;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+
+pub use crate::bodies::{check_answers, check_route, roadmaps, same_edges};
 
 pub type P = Point2<f64>;
 
@@ -66,23 +68,6 @@ pub fn world_with(
 
 pub fn roadmap(name: &str, world: &Arc<PlanarWorld>) -> Box<dyn Roadmap> {
     build_roadmap(name, world.clone()).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// Every promise of a route that can be judged without knowing the answer.
-pub fn check_route(world: &PlanarWorld, route: &Route, start: &P, goal: &P) {
-    assert_eq!(route.points.first(), Some(start));
-    assert_eq!(route.points.last(), Some(goal));
-    assert_eq!(route.points.len(), route.obstacles.len());
-    let mut length = 0.0;
-    for leg in route.points.windows(2) {
-        assert_ne!(leg[0], leg[1], "a leg without length");
-        assert!(
-            world.segment_is_free(&leg[0], &leg[1]),
-            "leg {leg:?} is not free"
-        );
-        length += (leg[1] - leg[0]).norm();
-    }
-    assert!((length - route.length).abs() <= 1e-12 * length.max(1.0));
 }
 
 /// The same cases every time, unless `PROPTEST_CASES` asks for a long random search.

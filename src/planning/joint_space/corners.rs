@@ -79,8 +79,7 @@ fn parabola(
     // Not more than half of each way: the other half is the next corner's.
     let mut reach = settings.blend.min(0.5 * shorter);
     for _ in 0..ATTEMPTS {
-        // Negated, so that NaN is refused.
-        if !(reach > SAGITTA) {
+        if reach.is_nan() || reach <= SAGITTA {
             return Ok(None);
         }
         let (a, b) = (

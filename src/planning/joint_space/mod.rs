@@ -41,7 +41,7 @@ impl Default for JointSpaceSettings {
     fn default() -> Self {
         Self {
             seed: 1,
-            max_samples: 5_000,
+            max_samples: 2_000,
             resolution: 1e-3,
             shortcuts: 24,
             blend: 0.3,
