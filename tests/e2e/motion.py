@@ -89,10 +89,3 @@ def check_limits(arm, message, acceleration=ACCELERATION, scaling=1.0):
     assert np.all(np.abs(velocities) <= scaling * arm.chain.velocity * 1.002 + 1e-9)
     assert np.max(np.abs(accelerations)) <= acceleration * 1.002, np.max(np.abs(accelerations))
     assert np.max(np.abs(velocities[-1])) < 1e-6
-
-
-def at(message, time):
-    """Position and velocity of a trajectory at a time [s], as the controller goes between its points."""
-    times, positions, velocities, _ = polynomials(message)
-    index = int(np.argmin(np.abs(times - time)))
-    return positions[index], velocities[index]
