@@ -41,14 +41,14 @@ HOME = [-0.6, -1.9, 2.0, -1.67, -1.57, 0.0]
 # Obstacles: corners [m] in base_link. With the shelf there is one gap to go through.
 OBSTACLES = {
     "crate": [(0.36, -0.18), (0.54, -0.18), (0.54, -0.08), (0.36, -0.08)],
-    "shelf": [(0.16, 0.05), (0.34, 0.05), (0.34, 0.16), (0.29, 0.16), (0.29, 0.10), (0.16, 0.10)],
-    "post": [(0.49 + 0.05 * math.cos(a * math.pi / 3), 0.12 + 0.05 * math.sin(a * math.pi / 3)) for a in range(6)],
+    "shelf": [(0.23, 0.05), (0.34, 0.05), (0.34, 0.16), (0.29, 0.16), (0.29, 0.10), (0.23, 0.10)],
+    "post": [(0.53 + 0.05 * math.cos(a * math.pi / 3), 0.12 + 0.05 * math.sin(a * math.pi / 3)) for a in range(6)],
 }
 # Their top [m] is above the tip's height and below the elbow.
 OBSTACLE_TOP = 0.28
 TIP_HEIGHT = 0.26
 # Kept between the tip and the obstacles [m]: more than the radius of the wrist.
-CLEARANCE = 0.045
+CLEARANCE = 0.06
 # The tip goes from the first to the second of these [m].
 START, GOAL = (0.40, -0.30), (0.42, 0.28)
 IN_THE_CRATE, FAR_AWAY = (0.45, -0.13), (1.60, 0.20)

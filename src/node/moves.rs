@@ -12,6 +12,8 @@ use crate::trajectory::{Trajectory, TrajectoryPoint};
 /// An arm on the move may be behind where it should be by what it covers in this time.
 const LAG: f64 = 0.1;
 
+/// Points of a trajectory are further apart than this \[s\]; less is rounding.
+const APART: f64 = 1e-6;
 /// Slower than this an arm says nothing about time \[rad/s or m/s, over all joints\].
 const SLOW: f64 = 0.05;
 /// What is later than this has another reason than its way to the controller \[s\].
@@ -115,7 +117,7 @@ impl Motion {
         };
         let ahead = self.trajectory.points.iter();
         rest.points
-            .extend(ahead.filter(|point| point.time > gone).cloned());
+            .extend(ahead.filter(|point| point.time > gone + APART).cloned());
         for point in &mut rest.points {
             point.time -= gone;
         }
@@ -352,6 +354,9 @@ mod tests {
             (rest.points[1].time, rest.points[1].positions[0]),
             (1.5, 2.0)
         );
+        // Just before its last point that point is the only one left.
+        let rest = motion.rest(Duration::from_nanos(11_999_999_999)).unwrap();
+        assert_eq!(rest.points.len(), 1);
         assert_eq!(motion.at(Duration::from_secs(11)).unwrap().positions, [1.0]);
         assert_eq!(motion.since(Duration::from_secs(9)), -1.0);
         assert!(motion.moves(Duration::from_secs(11)));

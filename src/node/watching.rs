@@ -15,7 +15,7 @@ use super::mover::Execution;
 use super::obstacles::ObstacleSet;
 use super::planning_job::{with_extra, Order};
 use super::progress::Reporter;
-use super::pursuit::{lead, on_the_move, pursue, Moved};
+use super::pursuit::{lead, on_the_move, pursue, Going, Moved};
 use super::rest::Rest;
 use super::shutdown::Cancel;
 use super::status::Report;
@@ -28,6 +28,8 @@ use crate::trajectory::{Trajectory, BLEND_STOP_SHARE};
 const THINKING: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
 /// To spare when it is judged whether there is time for that \[s\].
 const SPARE: f64 = 0.1;
+/// Shares of the clearance that are tried from where the arm has stopped.
+const CLEARANCE_SHARES: [f64; 3] = [1.0, 0.5, 0.0];
 /// A goal is passed where the tip was this near to it \[m\].
 const NEAR: f64 = 2e-3;
 
@@ -167,14 +169,11 @@ async fn around(
             shared.counts.obstacle_stops.count();
             return Err(stopped_for(shared, failure("stopping")).await);
         }
-        match pursue(shared, &order_at, true, cancel, turns).await {
+        match from_rest(shared, &view, &goals, intent).await {
             Ok(moved) => going = Some(moved),
-            Err(unplanned) if unplanned.failure.code == Code::Preempted => {
-                return Err(unplanned.failure)
-            }
-            Err(unplanned) => {
+            Err(why) if why.code == Code::Preempted => return Err(why),
+            Err(why) => {
                 shared.counts.obstacle_stops.count();
-                let why = unplanned.failure;
                 let message = failure(&format!("stopped, there is no other way: {}", why.message));
                 return Err(Failure {
                     code: why.code,
@@ -199,6 +198,47 @@ async fn around(
     );
     shared.report(&report);
     Ok(going.execution)
+}
+
+/// Plans anew from where the arm has come to rest. That may be nearer to an obstacle than the tip
+/// is to keep: it went straight on there. Then the clearance gives way, that of the links does not.
+///
+/// # Errors
+/// There is no way.
+async fn from_rest(
+    shared: &Arc<Shared>,
+    view: &View,
+    goals: &[Pose],
+    intent: &Intent,
+) -> Result<Going, Failure> {
+    let wanted = match intent.order.clearance {
+        sent if sent < 0.0 => view.parameters.planning.clearance,
+        sent => sent,
+    };
+    let mut last = Failure::new(Code::Failure, "nothing was tried");
+    for share in CLEARANCE_SHARES {
+        let order_at = |_: &View, start: Vec<f64>| {
+            let order = Order {
+                start,
+                goals: goals.to_vec(),
+                clearance: share * wanted,
+                ..intent.order.clone()
+            };
+            let nearer = format!(
+                "with a clearance of {:.3} m from where it stopped",
+                order.clearance
+            );
+            Ok((order, (share < 1.0).then_some(nearer).into_iter().collect()))
+        };
+        match pursue(shared, &order_at, true, &intent.cancel, &intent.turns).await {
+            Ok(going) => return Ok(going),
+            Err(unplanned) => last = unplanned.failure,
+        }
+        if last.code != Code::StartStateInCollision {
+            break;
+        }
+    }
+    Err(last)
 }
 
 /// The goals that the arm has not passed yet; the last one in any case.
