@@ -53,11 +53,11 @@ CLEARANCE = 0.06
 START, GOAL = (0.40, -0.30), (0.42, 0.28)
 IN_THE_CRATE, FAR_AWAY = (0.45, -0.13), (1.60, 0.20)
 # Comes into the way when the tip has gone so far [m] on its way back.
-CART, CART_APPEARS = [(0.29, -0.24), (0.35, -0.24), (0.35, -0.18), (0.29, -0.18)], 0.12
+CART, CART_APPEARS = [(0.29, -0.24), (0.35, -0.24), (0.35, -0.18), (0.29, -0.18)], 0.03
 # Comes down over the goal when the tip has gone so far [m] towards it again.
 LID, LID_APPEARS = [(0.38, 0.23), (0.47, 0.23), (0.47, 0.33), (0.38, 0.33)], 0.15
 # Slow enough to watch.
-VELOCITY_SCALING = 0.4
+VELOCITY_SCALING = 0.25
 PATIENCE = 20.0
 CODES = {getattr(ErrorCode, name): name for name in dir(type(ErrorCode)) if name.isupper()}
 LATCHED = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
