@@ -63,7 +63,7 @@ impl MockOutputs {
 /// A request to the action.
 pub enum Asked {
     /// To follow a trajectory.
-    Goal(ServiceRequest<Action::SendGoal::Service>),
+    Goal(Box<ServiceRequest<Action::SendGoal::Service>>),
     /// To end goals.
     Cancel(ServiceRequest<CancelGoal::Service>),
     /// What a goal came to.
@@ -83,7 +83,8 @@ impl MockInputs {
         let cancels = pumps.service(node, &format!("{name}/_action/cancel_goal"))?;
         let results = pumps.service(node, &format!("{name}/_action/get_result"))?;
         let ends = select(cancels.map(Asked::Cancel), results.map(Asked::Result));
-        Ok(MockInputs(select(goals.map(Asked::Goal), ends).boxed()))
+        let goals = goals.map(|goal| Asked::Goal(Box::new(goal)));
+        Ok(MockInputs(select(goals, ends).boxed()))
     }
 
     /// The requests.
@@ -116,7 +117,7 @@ impl Goals {
     /// Answers a request.
     pub fn answer(&mut self, asked: Asked, follower: &mut Follower, shared: &Shared) {
         match asked {
-            Asked::Goal(request) => self.goal(request, follower, shared),
+            Asked::Goal(request) => self.goal(*request, follower, shared),
             Asked::Cancel(request) => self.cancel(request, follower, shared),
             Asked::Result(request) => self.result(request),
         }

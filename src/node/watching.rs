@@ -25,7 +25,7 @@ use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::{Trajectory, BLEND_STOP_SHARE};
 
 /// The least and the greatest time to plan in while the arm moves on towards something in its way.
-const THINKING: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
+const THINKING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(1));
 /// To spare when it is judged whether there is time for that \[s\].
 const SPARE: f64 = 0.1;
 /// Shares of the clearance that are tried from where the arm has stopped.
@@ -157,7 +157,9 @@ async fn around(
             Ok(Err(unplanned)) if unplanned.failure.code == Code::Preempted => {
                 return Err(unplanned.failure)
             }
-            // Too late, impossible, or not without a stop: stop, and see from there.
+            // Too late: the next time more time is given, or none if there is not so much.
+            Err(_) => shared.mover.take_note(thinking),
+            // Impossible, or not without a stop: stop, and see from there.
             _ => {}
         }
     }
@@ -340,7 +342,11 @@ fn in_the_way(
     let (chain, plane) = (&view.robot.chain, view.plane().ok()?);
     let horizon = horizon(shared, &view, &rest);
     let violation = |trajectory: &Trajectory| {
-        let obstacles = guard.on_route.then(|| obstacles.list()).unwrap_or_default();
+        let obstacles = if guard.on_route {
+            obstacles.list()
+        } else {
+            &[]
+        };
         violation_in(&plane, chain, obstacles, guard.clearance, trajectory)
     };
     match violation(&rest) {
