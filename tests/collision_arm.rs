@@ -2,7 +2,7 @@
 
 use arm_planner::collision::{
     AllowedPair, CheckError, CheckScratch, CollisionModel, CollisionOptions, CollisionWarning,
-    CollisionWorld, Contact, Obstacle, Prism, WorldError,
+    CollisionWorld, Contact, MotionChecker, Obstacle, Prism, WorldError,
 };
 use arm_planner::model::{Chain, Geometry, RobotModel};
 use proptest::prelude::*;
@@ -438,6 +438,49 @@ fn a_missing_mesh_becomes_a_capsule_to_the_next_joint() {
     let world = world(&[prism("p", &square([1.0, 1.0], 0.5), -1.0, 1.0)]);
     // 0.5 from the line between the joints, less the radius of 0.05.
     assert!((arm.distance(&[0.0, 0.0], &world).unwrap() - 0.45).abs() < 1e-9);
+}
+
+#[test]
+fn pairs_that_only_meet_beyond_the_limits_are_seen_there() {
+    let link = |name: &str| {
+        format!(
+            r#"<link name="{name}"><collision><origin xyz="0.5 0 0" rpy="0 1.5707963267948966 0"/>
+            <geometry><capsule radius="0.1" length="0.6"/></geometry></collision></link>"#
+        )
+    };
+    let joint = |name: &str, parent: &str, child: &str, x: f64| {
+        format!(
+            r#"<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/>
+            <origin xyz="{x} 0 0"/><axis xyz="0 0 1"/>
+            <limit lower="-0.5" upper="0.5" effort="1" velocity="1"/></joint>"#
+        )
+    };
+    let text = format!(
+        r#"<robot name="stiff"><link name="base"/>{}{}{}{}{}{}</robot>"#,
+        link("l1"),
+        link("l2"),
+        link("l3"),
+        joint("j1", "base", "l1", 0.0),
+        joint("j2", "l1", "l2", 1.0),
+        joint("j3", "l2", "l3", 1.0),
+    );
+    let arm = arm(&load(&text, "base", "l3"), &CollisionOptions::default());
+    let never = |pair: &AllowedPair| matches!(pair, AllowedPair::NeverInContact(..));
+    assert!(arm.allowed_pairs().iter().any(never));
+    let empty = CollisionWorld::default();
+    let mut checker = MotionChecker::new(&arm, &empty);
+    // A triangle: the last link's end meets the first link.
+    let folded = [0.0, 2.0944, 2.0944];
+    assert!(arm.check(&folded, &empty).unwrap().is_some());
+    assert!(!checker.is_free(&folded).unwrap());
+    let inside = [0.5; 3];
+    assert!(checker.is_free(&inside).unwrap());
+    let (from, to) = ([0.0; 3], [0.0, 2.6, 2.6]);
+    let mut scratch = CheckScratch::default();
+    let met = arm.check_motion(&from, &to, &empty, 1e-3, &mut scratch);
+    assert!(met.unwrap().is_some());
+    assert!(!checker.motion_is_free(&from, &to, 1e-3).unwrap());
+    assert!(checker.motion_is_free(&inside, &[-0.5; 3], 1e-3).unwrap());
 }
 
 #[test]

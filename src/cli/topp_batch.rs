@@ -14,6 +14,8 @@ use crate::trajectory::{EndCondition, MotionLimits, Spline, TimedPath};
 
 /// Each spline is timed this often; the median counts.
 const RUNS: usize = 3;
+/// Jerk limits of a file without any, as multiples of the acceleration limits \[1/s\].
+const DEFAULT_JERK: f64 = 10.0;
 /// Spacing of the samples at which the limits are checked \[s\].
 const CHECK_PERIOD: f64 = 1e-4;
 
@@ -23,6 +25,9 @@ pub struct ToppBatch {
     /// File with `vmax`, `amax` and `paths` (`ss`, `waypoints`, `bc`: `natural` or `clamped`), JSON.
     #[arg(long)]
     paths: PathBuf,
+    /// Limit jerk too: by the file's `jmax`, else by 10 times each acceleration limit a second.
+    #[arg(long)]
+    jerk: bool,
     /// Where to write all results, JSON.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -32,6 +37,8 @@ pub struct ToppBatch {
 struct PathFile {
     vmax: Vec<f64>,
     amax: Vec<f64>,
+    #[serde(default)]
+    jmax: Option<Vec<f64>>,
     paths: Vec<PathItem>,
 }
 
@@ -77,7 +84,9 @@ struct ItemResult {
     max_velocity_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_acceleration_ratio: Option<f64>,
-    /// `[t, s, ṡ]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_jerk_ratio: Option<f64>,
+    /// `[t, s, ṡ]` with constant s̈ in between; with `--jerk` `[t, s, ṡ, s̈]` with constant s⃛.
     knots: Vec<Vec<f64>>,
 }
 
@@ -98,6 +107,17 @@ impl ToppBatch {
             .map_err(|error| bad(error.to_string()))?;
         let limits = MotionLimits::new(file.vmax.clone(), file.amax.clone())
             .map_err(|error| bad(error.to_string()))?;
+        let limits = if self.jerk {
+            let jerk = file
+                .jmax
+                .clone()
+                .unwrap_or_else(|| file.amax.iter().map(|a| DEFAULT_JERK * a).collect());
+            limits
+                .with_jerk(jerk)
+                .map_err(|error| bad(error.to_string()))?
+        } else {
+            limits
+        };
         if file.paths.is_empty() {
             return Err(bad(
                 "no paths: 'paths' must be a list with one at least".into()
@@ -156,25 +176,32 @@ fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
             return result;
         }
     };
+    let smooth = limits.jerk().is_some();
     result.knots = timed
         .knots()
         .into_iter()
-        .map(|knot| vec![knot.time, knot.s, knot.rate])
+        .map(|knot| {
+            let mut values = vec![knot.time, knot.s, knot.rate];
+            values.extend(smooth.then_some(knot.acceleration));
+            values
+        })
         .collect();
     let duration = timed.duration();
-    let [velocity, acceleration] = ratios(&spline, limits, &result.knots);
+    let [velocity, acceleration, jerk] = ratios(&spline, limits, &result.knots);
     result.ok = true;
     result.duration = Some(duration);
     result.gap = item.duration.map(|reference| duration / reference - 1.0);
     result.max_velocity_ratio = Some(velocity);
     result.max_acceleration_ratio = Some(acceleration);
+    result.max_jerk_ratio = smooth.then_some(jerk);
     result
 }
 
-/// Largest shares of the limits that the motion of the knots uses, at each knot from both sides
-/// and at most [`CHECK_PERIOD`] apart in between; from the knots and the spline alone.
-fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 2] {
-    let mut most = [0.0_f64; 2];
+/// Largest shares of the velocity, acceleration and jerk limits that the motion of the knots uses, at
+/// each knot from both sides and at most [`CHECK_PERIOD`] apart in between; from the knots and the
+/// spline alone.
+fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 3] {
+    let mut most = [0.0_f64; 3];
     for pair in knots.windows(2) {
         let (Some(&[t0, s0, rate0]), Some(&[t1, s1, rate1])) =
             (pair[0].first_chunk(), pair[1].first_chunk())
@@ -182,17 +209,31 @@ fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 2
             continue;
         };
         let span = t1 - t0;
-        let u = (rate1 - rate0) / span;
+        let (u0, jerk) = match (pair[0].get(3), pair[1].get(3)) {
+            (Some(from), Some(to)) => (*from, (to - from) / span),
+            _ => ((rate1 - rate0) / span, 0.0),
+        };
         let piece = spline.piece_at(0.5 * (s0 + s1));
+        let h = spline.knots()[piece + 1] - spline.knots()[piece];
         let parts = (span / CHECK_PERIOD).ceil().max(1.0) as usize;
         for part in 0..=parts {
             let t = span * part as f64 / parts as f64;
-            let (s, rate) = (s0 + t * (rate0 + 0.5 * u * t), rate0 + u * t);
+            let s = s0 + t * (rate0 + t * (0.5 * u0 + t * jerk / 6.0));
+            let rate = rate0 + t * (u0 + 0.5 * t * jerk);
+            let u = u0 + t * jerk;
             for joint in 0..spline.dof() {
                 let [_, d, dd] = spline.evaluate(piece, joint, s);
                 let velocity = (d * rate).abs() / limits.velocity()[joint];
                 let acceleration = (d * u + dd * rate * rate).abs() / limits.acceleration()[joint];
-                most = [most[0].max(velocity), most[1].max(acceleration)];
+                most[0] = most[0].max(velocity);
+                most[1] = most[1].max(acceleration);
+                if let Some(limit) = limits.jerk() {
+                    let from = spline.evaluate(piece, joint, spline.knots()[piece])[2];
+                    let to = spline.evaluate(piece, joint, spline.knots()[piece + 1])[2];
+                    let ddd = (to - from) / h;
+                    let change = d * jerk + 3.0 * dd * rate * u + ddd * rate * rate * rate;
+                    most[2] = most[2].max(change.abs() / limit[joint]);
+                }
             }
         }
     }
@@ -220,6 +261,7 @@ fn print_table(results: &[ItemResult]) {
         "worst gap %",
         "worst |v| ratio",
         "worst |a| ratio",
+        "worst |j| ratio",
         "median knots",
     ];
     let rows: Vec<Vec<String>> = groups
@@ -251,6 +293,7 @@ fn print_table(results: &[ItemResult]) {
                 percent(1.0),
                 worst(sorted(&|r| r.max_velocity_ratio)),
                 worst(sorted(&|r| r.max_acceleration_ratio)),
+                worst(sorted(&|r| r.max_jerk_ratio)),
                 format!(
                     "{}",
                     quantile(&sorted(&|r| Some(r.knots.len() as f64)), 0.5)

@@ -8,7 +8,7 @@
 
 use parry3d_f64::math::Vector;
 
-use super::arm::{CheckError, CollisionModel, Contact, Group, Meeting};
+use super::arm::{CheckError, CollisionModel, Contact, Group, Meeting, PairGroup};
 use super::frames::Frame;
 use super::near::{apart, Apart};
 use super::sweep::MotionContact;
@@ -91,6 +91,8 @@ pub struct MotionChecker<'a> {
     near: Vec<usize>,
     queue: Vec<Interval>,
     q: Vec<f64>,
+    /// Whether what is looked at may lie beyond the joint limits, where more pairs can meet.
+    outside: bool,
     looked_at: u64,
 }
 
@@ -110,6 +112,7 @@ impl<'a> MotionChecker<'a> {
             near: Vec::new(),
             queue: Vec::new(),
             q: Vec::new(),
+            outside: false,
             looked_at: 0,
         }
     }
@@ -153,6 +156,7 @@ impl<'a> MotionChecker<'a> {
         self.rates.set(&self.model.chain, q, q);
         self.q.clear();
         self.q.extend_from_slice(q);
+        self.outside = !self.model.chain.within_limits(q);
         let all = self.all();
         Ok(self.look(0.0, all).err())
     }
@@ -195,6 +199,9 @@ impl<'a> MotionChecker<'a> {
     fn run(&mut self, from: &[f64], to: &[f64], resolution: f64) -> Result<Found, CheckError> {
         self.check_input(from)?;
         self.check_input(to)?;
+        // The limits are a box: a way lies inside of them when both its ends do.
+        let chain = &self.model.chain;
+        self.outside = !(chain.within_limits(from) && chain.within_limits(to));
         let open = self.all();
         // The end first, at which many ways meet something.
         self.q.clear();
@@ -246,7 +253,8 @@ impl<'a> MotionChecker<'a> {
         let groups = 0..model.groups.len();
         self.bends.extend(groups.map(|group| bend(group, 0)));
         self.pair_bends.clear();
-        self.pair_bends.extend(model.pair_groups.iter().map(|pair| {
+        let pairs = model.pair_groups_for(self.outside);
+        self.pair_bends.extend(pairs.map(|pair| {
             let [inner, outer] = pair.groups;
             bend(outer, model.groups.get(inner).map_or(0, |g| g.carrier))
         }));
@@ -258,9 +266,12 @@ impl<'a> MotionChecker<'a> {
             groups: groups
                 .filter(|(_, group)| group.carrier > 0)
                 .fold(0, |bits, (index, _)| bits | Parts::group(index)),
-            pairs: (0..self.model.pair_groups.len())
-                .fold(0, |bits, index| bits | Parts::pair(index)),
+            pairs: (0..self.pair_count()).fold(0, |bits, index| bits | Parts::pair(index)),
         }
+    }
+
+    fn pair_count(&self) -> usize {
+        self.model.pair_groups_for(self.outside).count()
     }
 
     fn frame(&self, carrier: usize) -> Frame {
@@ -291,7 +302,7 @@ impl<'a> MotionChecker<'a> {
             travel.body(centre, group.reach) <= resolution
         };
         let groups = model.groups.iter().enumerate();
-        let pairs = model.pair_groups.iter().enumerate();
+        let pairs = model.pair_groups_for(self.outside).enumerate();
         groups
             .filter(|(index, group)| group.carrier > 0 && open.groups & Parts::group(*index) != 0)
             .all(|(index, group)| least(group, self.travel(index, group, half)))
@@ -322,9 +333,9 @@ impl<'a> MotionChecker<'a> {
                 rest.groups |= bit;
             }
         }
-        for index in 0..model.pair_groups.len() {
+        for (index, pair) in model.pair_groups_for(self.outside).enumerate() {
             let bit = Parts::pair(index);
-            if open.pairs & bit != 0 && !self.pair(index, half)? {
+            if open.pairs & bit != 0 && !self.pair(index, pair, half)? {
                 rest.pairs |= bit;
             }
         }
@@ -502,11 +513,8 @@ impl<'a> MotionChecker<'a> {
     }
 
     /// Whether two groups keep their distance in the whole interval, or which bodies meet.
-    fn pair(&mut self, index: usize, half: f64) -> Result<bool, Meeting> {
+    fn pair(&mut self, index: usize, pair: &PairGroup, half: f64) -> Result<bool, Meeting> {
         let model = self.model;
-        let Some(pair) = model.pair_groups.get(index) else {
-            return Ok(true);
-        };
         let [inner, outer] = pair.groups.map(|group| model.groups.get(group));
         let (Some(inner), Some(outer)) = (inner, outer) else {
             return Ok(true);

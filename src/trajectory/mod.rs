@@ -7,8 +7,10 @@ mod gate;
 mod gate_error;
 mod gate_motion;
 mod intervals;
+mod jerk;
 mod limits;
 mod message;
+mod point_to_point;
 mod polynomial;
 mod profile;
 mod program;
@@ -17,6 +19,7 @@ mod sampled;
 mod solver;
 mod spline;
 mod stop;
+mod tip;
 
 pub use blend::{
     blend, stop_configuration, stop_then_go, Blend, BlendError, BLEND_START_TOLERANCE,
@@ -32,6 +35,7 @@ pub use gate::{
 pub use gate_error::{Field, GateError, Obstruction};
 pub use limits::{LimitDefaults, LimitsError, MotionLimits};
 pub use message::{nanoseconds, seconds, OutgoingPoint, OutgoingTrajectory};
+pub use point_to_point::{point_to_point, PointToPointError};
 pub use polynomial::{JointState, Segment};
 pub use retime::{
     retime, RetimeError, TimedPath, TimingKnot, TimingOptions, KNOT_SLACK, SAMPLING_SLACK,

@@ -1,8 +1,10 @@
 //! From a joint path to motion in time, as fast as the limits allow.
 
+use super::jerk::SmoothLaw;
 use super::profile::{Profile, Start};
 use super::sampled::{sample_times, Trajectory, TrajectoryPoint};
 use super::spline::{Spline, SplineError};
+use super::tip::{TipLimits, TipUse};
 use super::MotionLimits;
 use crate::model::Chain;
 use crate::planning::JointPath;
@@ -68,6 +70,17 @@ pub enum RetimeError {
         /// What it would be along the path \[rad/s, m/s\].
         along: f64,
     },
+    /// A limit of the tip that is none.
+    #[error("the tip's speed or acceleration limit is {value}: it must be positive and finite")]
+    TipLimit {
+        /// What was given \[m/s, m/s²\].
+        value: f64,
+    },
+    /// Jerk limits, but no rest at the start.
+    #[error(
+        "a motion with limited jerk has to start at rest: stop first, or leave jerk unlimited"
+    )]
+    JerkFromMotion,
     /// The arm cannot slow down in time along the path.
     #[error("the arm is too fast at the start to follow the path within its limits: {factor:.3} of the velocity would do; blend, or stop first")]
     StartTooFast {
@@ -99,6 +112,20 @@ pub struct TimingOptions {
 /// Cosine of the largest angle between the velocity at the start and the path's first step, in joint
 /// space: within it the path leaves its start in the direction of motion exactly.
 pub const START_ANGLE_COSINE: f64 = 0.999;
+
+/// The tip's limits, if any is asked for.
+fn tip_limits(options: &TimingOptions) -> Result<Option<TipLimits>, RetimeError> {
+    let limit = |value: Option<f64>| match value {
+        Some(value) if value > 0.0 && value.is_finite() => Ok(value),
+        Some(value) => Err(RetimeError::TipLimit { value }),
+        None => Ok(f64::INFINITY),
+    };
+    let tip = TipLimits {
+        speed: limit(options.tip_speed)?,
+        acceleration: limit(options.tip_acceleration)?,
+    };
+    Ok((tip.speed.is_finite() || tip.acceleration.is_finite()).then_some(tip))
+}
 
 /// Direction (unit length) and rate in which the path is entered; none from rest.
 fn start_direction(
@@ -147,8 +174,29 @@ fn start_direction(
 struct Section {
     spline: Spline,
     profile: Profile,
+    /// The law to follow instead of the profile where jerk is limited.
+    smooth: Option<SmoothLaw>,
     /// When it begins \[s\].
     start: f64,
+}
+
+impl Section {
+    fn duration(&self) -> f64 {
+        let smooth = self.smooth.as_ref();
+        smooth.map_or_else(|| self.profile.duration(), SmoothLaw::duration)
+    }
+
+    /// Piece, s, ṡ and s̈ at `time` \[s\] from the section's begin.
+    fn law(&self, time: f64) -> (usize, f64, f64, f64) {
+        match &self.smooth {
+            Some(smooth) => smooth.state(time),
+            None => {
+                let law = self.profile.law(time);
+                let piece = self.profile.piece[law.interval];
+                (piece, law.s, law.rate, law.acceleration)
+            }
+        }
+    }
 }
 
 /// The fastest trajectory along `path` within `limits`, sampled at most `sample_period` \[s\] apart:
@@ -175,7 +223,7 @@ pub struct TimedPath {
     stretch: f64,
 }
 
-/// A point of a timed path; between two of one section s̈ is constant.
+/// A point of a timed path; between two of one section s̈ is constant, or s⃛ where jerk is limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimingKnot {
     /// Which section between stops.
@@ -186,6 +234,8 @@ pub struct TimingKnot {
     pub s: f64,
     /// Its rate \[1/s\].
     pub rate: f64,
+    /// s̈ \[1/s²\] from here on: until the next point, or at this one where jerk is limited.
+    pub acceleration: f64,
 }
 
 impl TimedPath {
@@ -236,7 +286,8 @@ impl TimedPath {
             splines.push(Spline::through_from(section, &bounds, direction)?);
             from = stop;
         }
-        Self::along_from(splines, limits, start.map(|(_, rate)| rate))
+        let tip = tip_limits(options)?.map(|tip| (chain, tip));
+        Self::along_from(splines, limits, start.map(|(_, rate)| rate), tip)
     }
 
     /// The fastest motion along splines, one after the other, at rest in between.
@@ -244,7 +295,7 @@ impl TimedPath {
     /// # Errors
     /// [`RetimeError`], not for stops.
     pub fn along(splines: Vec<Spline>, limits: &MotionLimits) -> Result<Self, RetimeError> {
-        Self::along_from(splines, limits, None)
+        Self::along_from(splines, limits, None, None)
     }
 
     /// As [`TimedPath::along`], where the first spline is entered with a rate ṡ \[1/s\], if it is given.
@@ -252,7 +303,11 @@ impl TimedPath {
         splines: Vec<Spline>,
         limits: &MotionLimits,
         rate: Option<f64>,
+        tip: Option<(&Chain, TipLimits)>,
     ) -> Result<Self, RetimeError> {
+        if rate.is_some() && limits.jerk().is_some() {
+            return Err(RetimeError::JerkFromMotion);
+        }
         let mut sections = Vec::with_capacity(splines.len());
         for spline in splines {
             if spline.dof() != limits.dof() {
@@ -269,13 +324,20 @@ impl TimedPath {
                 .filter(|_| sections.is_empty())
                 .and_then(|rate| Some((rate, *spline.knots().first()?)))
                 .map(|(rate, s)| Start { s, rate });
-            let profile = Profile::fastest_from(&spline, limits, start);
+            let mut profile = Profile::fastest_from(&spline, limits, start);
+            if let Some((chain, tip)) = &tip {
+                tip.lower(chain, &spline, limits, &mut profile);
+            }
             profile
                 .fits_start()
                 .map_err(|factor| RetimeError::StartTooFast { factor })?;
+            let smooth = limits
+                .jerk()
+                .map(|jerk| SmoothLaw::new(&spline, &profile, limits, jerk));
             sections.push(Section {
                 spline,
                 profile,
+                smooth,
                 start: 0.0,
             });
         }
@@ -288,6 +350,14 @@ impl TimedPath {
             stretch: 1.0,
         };
         timed.line_up();
+        if let Some((chain, tip)) = &tip {
+            let factor = timed.tip_use(chain, tip).stretch();
+            if factor > 1.0 && rate.is_some() {
+                let factor = 1.0 / factor;
+                return Err(RetimeError::StartTooFast { factor });
+            }
+            timed.stretch = factor.max(1.0);
+        }
         if timed.duration().is_finite() && timed.duration() > 0.0 {
             Ok(timed)
         } else {
@@ -311,10 +381,10 @@ impl TimedPath {
         let mut sections = Vec::with_capacity(self.sections.len() - number);
         for (index, section) in self.sections.iter().enumerate().skip(number) {
             let start = (index == number).then(|| {
-                let law = section.profile.law(own - section.start);
+                let (_, s, rate, _) = section.law(own - section.start);
                 Start {
-                    s: law.s,
-                    rate: law.rate / self.stretch,
+                    s,
+                    rate: rate / self.stretch,
                 }
             });
             // At the very start the rules of the start apply: rest, or a derivative of zero.
@@ -322,6 +392,7 @@ impl TimedPath {
             sections.push(Section {
                 spline: section.spline.clone(),
                 profile: Profile::fastest_from(&section.spline, limits, start),
+                smooth: None,
                 start: 0.0,
             });
         }
@@ -334,49 +405,80 @@ impl TimedPath {
         (timed.duration().is_finite() && timed.duration() > 0.0).then_some(timed)
     }
 
+    /// Largest use of the tip's limits, looked at several times an interval or a millisecond.
+    fn tip_use(&self, chain: &Chain, tip: &TipLimits) -> TipUse {
+        let mut most = TipUse::default();
+        for section in &self.sections {
+            let grid = match &section.smooth {
+                Some(smooth) => smooth.knots.iter().map(|knot| knot.time).collect(),
+                None => section.profile.t.clone(),
+            };
+            for pair in grid.windows(2) {
+                let parts = ((pair[1] - pair[0]) / 1e-3).ceil().clamp(4.0, 64.0);
+                for part in 0..=parts as usize {
+                    let time = pair[0] + (pair[1] - pair[0]) * part as f64 / parts;
+                    let (piece, s, rate, u) = section.law(time);
+                    most = most.max(tip.usage(chain, &section.spline, piece, s, rate, u));
+                }
+            }
+        }
+        most
+    }
+
     /// Sets the sections' start times.
     fn line_up(&mut self) {
         let mut start = 0.0;
         for section in &mut self.sections {
             section.start = start;
-            start += section.profile.duration();
+            start += section.duration();
         }
     }
 
     /// How long the motion takes \[s\].
     pub fn duration(&self) -> f64 {
-        self.sections
-            .last()
-            .map_or(0.0, |s| s.start + s.profile.duration())
-            * self.stretch
+        self.sections.last().map_or(0.0, |s| s.start + s.duration()) * self.stretch
     }
 
-    /// The motion as points between which s̈ is constant. Where it is not, points are put so close
-    /// to each other that no joint's acceleration is off by more than [`KNOT_SLACK`] of its limit.
+    /// The motion as points between which s̈ is constant, or s⃛ where jerk is limited. Where s̈ is
+    /// not constant, points are put so close to each other that no joint's acceleration is off by
+    /// more than [`KNOT_SLACK`] of its limit.
     pub fn knots(&self) -> Vec<TimingKnot> {
         let mut knots = Vec::new();
         for (number, section) in self.sections.iter().enumerate() {
-            let (profile, spline) = (&section.profile, &section.spline);
-            let mut time = section.start;
-            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
-            let mut push = |s: f64, time: f64, rate: f64| {
-                knots.push(TimingKnot {
-                    section: number,
-                    time: time * self.stretch,
-                    s,
-                    rate: rate / self.stretch,
-                });
+            let knot = |time: f64, s: f64, rate: f64, acceleration: f64| TimingKnot {
+                section: number,
+                time: (section.start + time) * self.stretch,
+                s,
+                rate: rate / self.stretch,
+                acceleration: acceleration / (self.stretch * self.stretch),
             };
-            push(profile.s.first().copied().unwrap_or(0.0), time, rate);
+            if let Some(smooth) = &section.smooth {
+                let all = smooth.knots.iter();
+                knots.extend(all.map(|k| knot(k.time, k.s, k.rate, k.acceleration)));
+                continue;
+            }
+            let (profile, spline) = (&section.profile, &section.spline);
+            let mut time = 0.0;
+            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
+            knots.push(knot(
+                time,
+                profile.s.first().copied().unwrap_or(0.0),
+                rate,
+                0.0,
+            ));
             for interval in 0..profile.piece.len() {
                 let parts = profile.parts(interval, spline, &self.limits, KNOT_SLACK);
                 for part in 1..=parts {
                     let (s, x) = profile.inside(interval, part as f64 / parts as f64);
                     let step = (profile.s[interval + 1] - profile.s[interval]) / parts as f64;
                     let next = x.sqrt();
-                    time += 2.0 * step / (rate + next);
+                    let span = 2.0 * step / (rate + next);
+                    if let Some(last) = knots.last_mut().filter(|_| span > 0.0) {
+                        last.acceleration = (next - rate) / span / (self.stretch * self.stretch);
+                    }
+                    time += span;
                     rate = next;
-                    push(s, time, rate);
+                    knots.push(knot(time, s, rate, 0.0));
                 }
             }
         }
@@ -395,20 +497,14 @@ impl TimedPath {
             time,
             ..Default::default()
         };
-        let Some(Section {
-            spline,
-            profile,
-            start,
-        }) = self.sections.get(number)
-        else {
+        let Some(section) = self.sections.get(number) else {
             return point;
         };
-        let local = own - start;
         let outside = time < 0.0 || time > self.duration();
-        let law = profile.law(local);
-        let (piece, rate, u) = (profile.piece[law.interval], law.rate, law.acceleration);
+        let (piece, s, rate, u) = section.law(own - section.start);
+        let spline = &section.spline;
         for joint in 0..spline.dof() {
-            let [q, d, dd] = spline.evaluate(piece, joint, law.s);
+            let [q, d, dd] = spline.evaluate(piece, joint, s);
             let (velocity, acceleration) = if outside {
                 (0.0, 0.0)
             } else {
@@ -468,7 +564,13 @@ impl TimedPath {
         let mut timed = self.clone();
         let mut points = timed.sampled(period).ok_or_else(unusable)?;
         let mut excess = timed.excess(&points);
-        for _ in 0..REPAIRS {
+        // What was smoothed cannot be slowed down in places.
+        let repairs = if self.limits.jerk().is_some() {
+            0
+        } else {
+            REPAIRS
+        };
+        for _ in 0..repairs {
             if excess.iter().all(Excess::is_small) {
                 break;
             }

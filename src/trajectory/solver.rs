@@ -208,7 +208,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             rows: &self.rows,
             share: self.cells[i].acceleration_share,
             cap: left,
-            tiny: 1e-13 / left.max(right),
+            tiny: 1e-10 / left.max(right),
         }
     }
 
@@ -292,6 +292,18 @@ impl<'a, const W: usize> Solver<'a, W> {
             cell.unjudged = true;
         }
         None
+    }
+
+    /// Chooses every κ anew, on the grid as it is.
+    pub fn rebend(&mut self) {
+        for i in 0..self.cells.len() {
+            let mut cell = self.cells[i];
+            let here = Span::new(&cell, self.x[i], self.x[i + 1]);
+            cell.kappa = here.bend(self.intervals, 0.0, 1.0);
+            cell.changed = [true; 2];
+            self.set_caps(&mut cell, i * self.intervals.chunks);
+            self.cells[i] = cell;
+        }
     }
 
     /// Divides intervals in which time is lost and chooses their κ; whether anything was changed.

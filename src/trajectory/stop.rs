@@ -1,8 +1,12 @@
 //! Coming to rest at once.
 
+use super::point_to_point::come_to_rest;
 use super::sampled::{Trajectory, TrajectoryPoint};
 use super::MotionLimits;
 use crate::model::Chain;
+
+/// Spacing of the points of a stop with limited jerk \[s\].
+const SMOOTH_PERIOD: f64 = 4e-3;
 
 /// Why no stop can be planned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -46,9 +50,53 @@ pub struct Stop {
 /// longest, so that the arm goes straight on in joint space; only a joint that would leave its
 /// position limits slows down harder, as far as it may.
 ///
+/// With jerk limits the deceleration is built up and taken back within them; only where the arm
+/// would then leave its position limits, and would not by constant deceleration, it stops as
+/// without.
+///
 /// # Errors
 /// [`StopError`].
 pub fn stop_trajectory(
+    chain: &Chain,
+    q: &[f64],
+    qd: &[f64],
+    limits: &MotionLimits,
+) -> Result<Stop, StopError> {
+    let hard = hard_stop(chain, q, qd, limits)?;
+    if limits.jerk().is_none() || hard.trajectory.duration() <= 0.0 {
+        return Ok(hard);
+    }
+    let from = TrajectoryPoint {
+        time: 0.0,
+        positions: q.to_vec(),
+        velocities: qd.to_vec(),
+        accelerations: Vec::new(),
+    };
+    // Not reached with what was checked above; the arm has to stop all the same.
+    let Ok(trajectory) = come_to_rest(&from, limits, SMOOTH_PERIOD, chain.joint_names()) else {
+        return Ok(hard);
+    };
+    let outside = chain.dofs.iter().enumerate().filter(|(joint, dof)| {
+        let mut positions = trajectory.points.iter();
+        let start = q[*joint];
+        positions.any(|point| {
+            point.positions.get(*joint).is_some_and(|&position| {
+                !dof.contains(position) && (dof.contains(start) || position != start)
+            })
+        })
+    });
+    let outside: Vec<String> = outside.map(|(_, dof)| dof.name.clone()).collect();
+    if outside.len() > hard.outside.len() {
+        return Ok(hard);
+    }
+    Ok(Stop {
+        trajectory,
+        outside,
+    })
+}
+
+/// By constant decelerations.
+fn hard_stop(
     chain: &Chain,
     q: &[f64],
     qd: &[f64],
@@ -205,6 +253,22 @@ mod tests {
         let stop = stop_trajectory(&chain(1), &[0.3], &[0.0], &limits(1, 2.0)).unwrap();
         assert_eq!(stop.trajectory.points.len(), 1);
         assert_eq!(stop.trajectory.points[0].positions, [0.3]);
+    }
+
+    #[test]
+    fn a_jerk_limit_is_honoured_unless_the_arm_would_hit_its_end() {
+        let limits = limits(1, 2.0).with_jerk(vec![10.0]).unwrap();
+        // v/a + a/j
+        let stop = stop_trajectory(&chain(1), &[0.0], &[1.0], &limits).unwrap();
+        assert!((stop.trajectory.duration() - 0.7).abs() < 1e-6);
+        for pair in stop.trajectory.points.windows(2) {
+            let change = pair[1].accelerations[0] - pair[0].accelerations[0];
+            assert!(change.abs() <= 10.0 * (pair[1].time - pair[0].time) + 1e-9);
+        }
+        // 0.25 rad by constant deceleration, 0.35 rad with limited jerk.
+        let close = stop_trajectory(&chain(1), &[0.7], &[1.0], &limits).unwrap();
+        assert!(close.outside.is_empty());
+        assert!(close.trajectory.points.last().unwrap().positions[0] <= 1.0);
     }
 
     #[test]

@@ -196,7 +196,11 @@ impl<'a, 'i> File<'a, 'i> {
         let mut numbers = Vec::new();
         for text in node.children().filter(Node::is_text) {
             for word in text.text().unwrap_or("").split_whitespace() {
-                numbers.push(super::number(word, self.line(node))?);
+                // The line is counted from the file's start: for faults alone.
+                numbers
+                    .push(word.parse().map_err(|_| {
+                        fault(self.line(node), format!("'{word}' is not a number"))
+                    })?);
             }
         }
         Ok(numbers)
