@@ -298,7 +298,10 @@ mod tests {
             ("urdf_file", text(&file)),
             ("robot_description", text("<robot/>")),
         ]);
-        let Source::Text { text: urdf, origin } = Source::find(&both, "").unwrap() else {
+        let Source::Text {
+            text: urdf, origin, ..
+        } = Source::find(&both, "").unwrap()
+        else {
             panic!()
         };
         assert!(urdf.contains("<robot") && origin == file);

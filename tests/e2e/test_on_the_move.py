@@ -144,7 +144,8 @@ def test_an_obstacle_that_appears_is_gone_around(any_arm):
         check_limits(arm, message)
 
 
-def test_a_far_obstacle_is_gone_around_without_a_stop(arm):
+def test_a_far_obstacle_is_gone_around_without_a_stop(request, starter):
+    arm = started(starter, request, "six_axis", {"trajectory.velocity_scaling": 0.1})
     begin, reports = tip(arm), len(arm.reports.messages)
     goal = aside(arm, 0.5)
     go(arm, goal)
