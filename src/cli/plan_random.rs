@@ -155,6 +155,25 @@ impl PlanRandom {
     }
 }
 
+/// The reason with "…" for each number: numbers differ from case to case, the words do not.
+fn without_numbers(reason: &str) -> String {
+    let mut words = String::new();
+    let mut rest = reason;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        words.push_str(before.trim_end_matches(['-', '+']));
+        // A digit within a name, as in "joint_3", belongs to the name.
+        let in_name = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let end = number
+            .find(|c: char| !(c.is_ascii_digit() || ".e-+".contains(c)))
+            .unwrap_or(number.len());
+        let (number, after) = number.split_at(end);
+        words.push_str(if in_name { number } else { "…" });
+        rest = after;
+    }
+    words + rest
+}
+
 fn summary(report: &Report) -> String {
     let done = report.results.iter().filter(|result| result.ok).count();
     let mut text = format!(
@@ -164,10 +183,7 @@ fn summary(report: &Report) -> String {
     );
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for result in report.results.iter().filter(|result| !result.ok) {
-        // Numbers differ from case to case; the words do not.
-        let words = result.reason.split([':', '(']).next().unwrap_or_default();
-        let words: String = words.chars().filter(|c| !c.is_ascii_digit()).collect();
-        *reasons.entry(words).or_default() += 1;
+        *reasons.entry(without_numbers(&result.reason)).or_default() += 1;
     }
     for (reason, count) in reasons {
         text.push_str(&format!("  {count} times: {reason}\n"));
@@ -201,4 +217,17 @@ fn summary(report: &Report) -> String {
         &rows,
     ));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_numbers;
+
+    #[test]
+    fn reasons_that_differ_in_numbers_only_are_one() {
+        let reason = "the arm can follow 38.1 % (1.5e-6 m, -2 rad) as far as joint_3: limit -3.07";
+        let words = "the arm can follow … % (… m, … rad) as far as joint_3: limit …";
+        assert_eq!(without_numbers(reason), words);
+        assert_eq!(without_numbers(""), "");
+    }
 }

@@ -82,7 +82,9 @@ impl PlanError {
     pub fn kind(&self) -> PlanErrorKind {
         let path = match self {
             PlanError::Path(path) => path,
-            PlanError::Timing(RetimeError::Period { .. }) => return PlanErrorKind::InvalidRequest,
+            PlanError::Timing(RetimeError::Period { .. } | RetimeError::TipLimit { .. }) => {
+                return PlanErrorKind::InvalidRequest
+            }
             PlanError::Timing(_) | PlanError::TooClose { .. } | PlanError::Collides { .. } => {
                 return PlanErrorKind::Timing
             }

@@ -81,6 +81,7 @@ pub fn plan_observed(
     request: &PathRequest<'_>,
     observer: &mut Observer<'_>,
 ) -> Result<Plan, PlanError> {
+    settings.timing.check()?;
     let tip = plan_tip(chain, obstacles, &settings.path, request, observer)?;
     let mut path_settings = settings.path.clone();
     let mut refinements = 0;

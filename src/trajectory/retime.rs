@@ -109,6 +109,16 @@ pub struct TimingOptions {
     pub tip_acceleration: Option<f64>,
 }
 
+impl TimingOptions {
+    /// Whether the tip's limits are limits, before anything is planned for them.
+    ///
+    /// # Errors
+    /// [`RetimeError::TipLimit`].
+    pub fn check(&self) -> Result<(), RetimeError> {
+        tip_limits(self).map(|_| ())
+    }
+}
+
 /// Cosine of the largest angle between the velocity at the start and the path's first step, in joint
 /// space: within it the path leaves its start in the direction of motion exactly.
 pub const START_ANGLE_COSINE: f64 = 0.999;
