@@ -18,6 +18,8 @@ const RUNS: usize = 3;
 const DEFAULT_JERK: f64 = 10.0;
 /// Spacing of the samples at which the limits are checked \[s\].
 const CHECK_PERIOD: f64 = 1e-4;
+/// Most places of a motion that are looked at: some last for years.
+const MOST_CHECKS: f64 = 1e6;
 
 /// Times the splines of a file, as fast as velocity and acceleration limits allow.
 #[derive(Debug, Args)]
@@ -186,7 +188,9 @@ fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
             values
         })
         .collect();
-    let duration = timed.duration();
+    // What the knots say, which are what is handed on.
+    let last = result.knots.last().and_then(|knot| knot.first());
+    let duration = last.copied().unwrap_or_else(|| timed.duration());
     let [velocity, acceleration, jerk] = ratios(&spline, limits, &result.knots);
     result.ok = true;
     result.duration = Some(duration);
@@ -198,10 +202,13 @@ fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
 }
 
 /// Largest shares of the velocity, acceleration and jerk limits that the motion of the knots uses, at
-/// each knot from both sides and at most [`CHECK_PERIOD`] apart in between; from the knots and the
+/// each knot from both sides and at most [`CHECK_PERIOD`] apart in between (farther on motions of more
+/// than [`MOST_CHECKS`] periods); from the knots and the
 /// spline alone.
 fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 3] {
     let mut most = [0.0_f64; 3];
+    let duration = knots.last().and_then(|knot| knot.first());
+    let period = CHECK_PERIOD.max(duration.copied().unwrap_or(0.0) / MOST_CHECKS);
     for pair in knots.windows(2) {
         let (Some(&[t0, s0, rate0]), Some(&[t1, s1, rate1])) =
             (pair[0].first_chunk(), pair[1].first_chunk())
@@ -215,7 +222,7 @@ fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 3
         };
         let piece = spline.piece_at(0.5 * (s0 + s1));
         let h = spline.knots()[piece + 1] - spline.knots()[piece];
-        let parts = (span / CHECK_PERIOD).ceil().max(1.0) as usize;
+        let parts = (span / period).ceil().max(1.0) as usize;
         for part in 0..=parts {
             let t = span * part as f64 / parts as f64;
             let s = s0 + t * (rate0 + t * (0.5 * u0 + t * jerk / 6.0));
