@@ -268,8 +268,13 @@ impl Roadmap for TautRoadmap {
         if !is_exact && !found.as_ref().is_some_and(is_free) {
             found = self.find(&from.by_segments(), &to.by_segments());
         }
-        let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
-        if is_exact || is_free(&found) {
+        let length = found.as_ref().map_or(f64::INFINITY, |f| f.length);
+        let is_shortest = is_exact || !self.world.lacks_a_corner(ends[0], ends[1], length);
+        if is_shortest && found.is_none() {
+            return Err(no_path(&self.world, &start.free, &goal.free));
+        }
+        let found = found.filter(|found| is_exact || is_shortest && is_free(found));
+        if let Some(found) = found {
             let vertices = self.world.arrangement().vertices();
             let between = found.nodes.iter().map(|&i| {
                 let vertex = &vertices[self.vertices[i as usize] as usize];
