@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(has_tf2_msgs, has_rosgraph_msgs)");
+    println!("cargo::rustc-check-cfg=cfg(has_tf2_msgs, has_rosgraph_msgs, has_control_msgs)");
     if env::var_os("CARGO_FEATURE_ROS").is_none() {
         return;
     }
@@ -21,6 +21,10 @@ fn main() {
              (or IDL_PACKAGE_FILTER leaves it out): run `make ros` and `source scripts/ros_env.sh`, \
              or build it with colcon and source its workspace"
         );
+    }
+    // Without it, trajectories go to the controller by topic alone.
+    if is_available("control_msgs") {
+        println!("cargo::rustc-cfg=has_control_msgs");
     }
     // TF is a convenience: without its messages the node builds and treats frames other than
     // the robot's links as unknown.

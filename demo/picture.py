@@ -1,4 +1,4 @@
-"""The demo's picture: the tip path from above, and the joints over time, planned and as the arm moved."""
+"""The demo's picture: the tip's ways from above, and the joints over time, planned and as the arm moved."""
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def _draw_joints(above, below, answer, states):
     times = np.array([seconds(point.time_from_start) for point in points])
     planned = np.array([point.positions for point in points])
     stamps = np.array([stamp for stamp, _ in states])
-    moved = np.array([[state[name] for name in names] for _, state in states])
+    moved = np.array([[state[name][0] for name in names] for _, state in states])
     begin = _begin(points, stamps, moved)
     at = stamps - begin
     shown = (at >= 0.0) & (at <= times[-1])
@@ -107,19 +107,73 @@ def _draw_joints(above, below, answer, states):
         axes.grid(alpha=0.25)
 
 
-def draw(answer, states, markers, obstacles, clearance, file):
-    """Draw the answer of ~/plan_path with what moved and what the node showed on ~/markers."""
+def _draw_surprise(axes, seen, obstacles, clearance, title):
+    """A motion in whose way something appeared: what was planned, what appeared, and where the tip went."""
+    for name, corners in obstacles.items():
+        axes.fill(*zip(*corners), color="tab:red", alpha=0.45, zorder=2)
+        axes.annotate(name, _centroid(corners), ha="center", va="center", zorder=5)
+    axes.fill(*zip(*seen.corners), color="tab:purple", alpha=0.6, label="appears on the way", zorder=2)
+    axes.annotate(seen.name, _centroid(seen.corners), ha="center", va="center", zorder=5)
+    first = np.array([(p.pose.position.x, p.pose.position.y) for p in seen.answer.tip_path.poses])
+    axes.plot(*first.T, "--", color="0.45", linewidth=1.5, label="planned at first", zorder=3)
+    if seen.path:
+        axes.plot(*zip(*seen.path), "-", color="tab:green", linewidth=5, alpha=0.35, label="planned anew", zorder=3)
+    trace = np.array(seen.trace.points)
+    axes.plot(*trace.T, "-", color="tab:blue", linewidth=2.0, label="the tip's way", zorder=4)
+    axes.plot(*trace[seen.appeared], "D", color="tab:purple", markersize=7, label="tip as it appears", zorder=6)
+    axes.plot(*first[0], "o", color="black", markersize=8, zorder=6)
+    axes.plot(*first[-1], "*", color="black", markersize=14, zorder=6)
+    if np.linalg.norm(trace[-1] - first[-1]) > 0.01:
+        axes.plot(*trace[-1], "X", color="tab:red", markersize=11, label="stopped", zorder=7)
+    corners = np.vstack([first, trace, *(np.array(corners) for corners in obstacles.values()), seen.corners])
+    margin = clearance + 0.03
+    axes.set_xlim(corners[:, 0].min() - margin, corners[:, 0].max() + margin)
+    axes.set_ylim(corners[:, 1].min() - margin, corners[:, 1].max() + margin)
+    axes.set_aspect("equal")
+    axes.set(title=title, xlabel="x [m]")
+    axes.grid(alpha=0.25)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=2, frameon=False)
+
+
+def _draw_speeds(axes, seen):
+    """Velocities of the joints while the arm goes over to the new motion."""
+    names = sorted(seen.answer.trajectory.joint_names, key=list(seen.answer.trajectory.joint_names).index)
+    times = np.array([stamp for stamp, _ in seen.states]) - seen.at
+    speeds = np.array([[state[name][1] for name in names] for _, state in seen.states])
+    moving = np.nonzero(np.max(np.abs(speeds), axis=1) > 1e-4)[0]
+    shown = slice(max(0, moving[0] - 5), moving[-1] + 5) if len(moving) else slice(None)
+    for index, name in enumerate(names):
+        axes.plot(times[shown], speeds[shown, index], label=name.removesuffix("_joint"))
+    axes.axvline(0.0, color="tab:purple", linestyle="--", linewidth=1.5)
+    axes.set(title=f"Joint velocities as the {seen.name} appears (at 0 s)", xlabel="time [s]", ylabel="velocity [rad/s]")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=6, frameon=False, fontsize="small")
+    axes.grid(alpha=0.25)
+
+
+def draw(answer, states, markers, obstacles, clearance, around, stopped, file):
+    """Draw the answer of ~/plan_path with what moved and what the node showed on ~/markers, and both surprises."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(15, 8.5), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.35), height_ratios=(4, 1))
-    _draw_above(figure.add_subplot(grid[:, 0]), answer, markers, obstacles, clearance)
-    joints = figure.add_subplot(grid[0, 1])
+    figure = plt.figure(figsize=(18, 14.5), layout="constrained")
+    rows = figure.add_gridspec(2, 1, height_ratios=(1.35, 1))
+    above = rows[0].subgridspec(1, 3)
+    _draw_above(figure.add_subplot(above[0]), answer, markers, obstacles, clearance)
+    _draw_surprise(
+        figure.add_subplot(above[1]), around, obstacles, clearance, f"Back: a {around.name} appears, planned anew"
+    )
+    known = {**obstacles, around.name: around.corners}
+    _draw_surprise(
+        figure.add_subplot(above[2]), stopped, known, clearance, f"There again: a {stopped.name} covers the goal"
+    )
+    below = rows[1].subgridspec(1, 2)
+    curves = below[0].subgridspec(2, 1, height_ratios=(4, 1))
+    joints = figure.add_subplot(curves[0])
     joints.tick_params(labelbottom=False)
-    _draw_joints(joints, figure.add_subplot(grid[1, 1], sharex=joints), answer, states)
+    _draw_joints(joints, figure.add_subplot(curves[1], sharex=joints), answer, states)
+    _draw_speeds(figure.add_subplot(below[1]), around)
     file.parent.mkdir(exist_ok=True)
-    figure.savefig(file, dpi=100)
+    figure.savefig(file, dpi=80)
     plt.close(figure)

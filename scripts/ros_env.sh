@@ -18,7 +18,8 @@ _ap_prepend() {
 
 # Message packages for which the Rust client library generates code.
 _ap_packages="std_msgs;geometry_msgs;sensor_msgs;trajectory_msgs;nav_msgs;visualization_msgs;std_srvs;diagnostic_msgs"
-_ap_packages+=";rosgraph_msgs;rcl_interfaces;builtin_interfaces;action_msgs;unique_identifier_msgs;tf2_msgs;arm_planner_msgs"
+_ap_packages+=";rosgraph_msgs;rcl_interfaces;builtin_interfaces;action_msgs;unique_identifier_msgs;tf2_msgs"
+_ap_packages+=";control_msgs;arm_planner_msgs"
 
 if [ -n "${AMENT_PREFIX_PATH:-}" ] && [ "${ARM_PLANNER_ROS:-}" != "$_ap_root/.ros/prefix" ]; then
     export ARM_PLANNER_ROS="sourced"
@@ -39,12 +40,6 @@ if [ -n "${AMENT_PREFIX_PATH:-}" ] && [ "${ARM_PLANNER_ROS:-}" != "$_ap_root/.ro
             export BINDGEN_EXTRA_CLANG_ARGS
         fi
     done
-    while IFS= read -r -d : _ap_dir; do
-        if [ -d "$_ap_dir/share/control_msgs" ]; then
-            _ap_packages+=";control_msgs"
-            break
-        fi
-    done <<<"$AMENT_PREFIX_PATH:"
 else
     _ap_prefix="$_ap_root/.ros/prefix"
     export ARM_PLANNER_ROS="$_ap_prefix"

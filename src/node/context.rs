@@ -6,24 +6,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::{builtin_interfaces, geometry_msgs};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
+use super::clocks::Clocks;
 use super::codes::{Code, Failure};
+use super::collisions::Collisions;
 use super::convert;
 use super::drawing::Drawing;
 use super::frames::Frames;
 use super::joint_states::{ChainState, JointStates, StateError};
 use super::model_source::Robot;
 use super::mover::Mover;
-use super::obstacles::ObstacleSet;
+use super::obstacles::{ObstacleSet, Sent};
 use super::outputs::Outputs;
 use super::parameter_values::Values;
 use super::parameters::Parameters;
 use super::shutdown::Shutdown;
-use super::status::{Counter, Report};
+use super::status::{Counter, Counts, Report};
 use super::tf_buffer::TfBuffer;
 use crate::kinematics::Pose;
-use crate::model::Chain;
+use crate::model::{Chain, Srdf};
 
 /// Locks; a panic of another holder does not matter, since values are replaced as a whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -96,6 +98,15 @@ pub struct Shared {
     pub drawing: Drawing,
     /// Counts goals.
     pub goals: Counter,
+    /// Counts what goes wrong.
+    pub counts: Counts,
+    /// Whether stamps of the controller's side can be compared with the node's.
+    pub clocks: Clocks,
+    /// Told whenever the obstacles change.
+    pub obstacles_changed: Notify,
+    /// The SRDF, empty without one.
+    pub srdf: Snapshot<Srdf>,
+    collisions: Arc<Collisions>,
     /// Goals that are planned at a time. A road map cannot be given up halfway, so with more of
     /// them a burst of goals would keep the newest one waiting for all the others.
     pub goal_turns: Arc<Semaphore>,
@@ -140,6 +151,11 @@ impl Shared {
             mover: Mover::default(),
             drawing: Drawing::default(),
             goals: Counter::default(),
+            counts: Counts::default(),
+            clocks: Clocks::default(),
+            obstacles_changed: Notify::new(),
+            srdf: Snapshot::default(),
+            collisions: Arc::default(),
             goal_turns: Arc::new(Semaphore::new(2)),
             request_turns: Arc::new(Semaphore::new(2)),
             shutdown,
@@ -208,6 +224,8 @@ impl Shared {
             states: self.states.get(),
             tf: cfg!(has_tf2_msgs).then(|| self.tf.get()),
             obstacles: self.obstacles.get(),
+            srdf: self.srdf.get(),
+            collisions: Arc::clone(&self.collisions),
             now: self.now(),
             stamp: self.stamp(),
         })
@@ -227,6 +245,10 @@ pub struct View {
     pub tf: Option<Arc<TfBuffer>>,
     /// Obstacles.
     pub obstacles: Arc<ObstacleSet>,
+    /// The SRDF, empty without one.
+    pub srdf: Arc<Srdf>,
+    /// What was prepared for checks of the whole arm.
+    pub collisions: Arc<Collisions>,
     /// The moment, on the steady clock.
     pub now: Duration,
     /// The moment, on the clock of ROS.
@@ -244,6 +266,51 @@ impl View {
             max_age: self.parameters.joint_state_max_age,
             tf: self.tf.as_deref(),
         }
+    }
+
+    /// Where the frames of obstacles are looked up: in the planning plane.
+    pub fn plane_frames(&self) -> Frames<'_> {
+        let frame = self.parameters.planning.plane_frame.as_str();
+        let frames = self.frames();
+        Frames {
+            base: if frame.is_empty() { frames.base } else { frame },
+            ..frames
+        }
+    }
+
+    /// Changes to obstacles as they were sent, with the frame named where it was left empty: that is
+    /// the base link, whatever the planning plane is.
+    pub fn named(&self, mut sent: Vec<Sent>) -> Vec<Sent> {
+        if !self.parameters.planning.plane_frame.is_empty() {
+            for one in sent.iter_mut().filter(|one| one.frame.is_empty()) {
+                one.frame.clone_from(&self.robot.chain.base);
+            }
+        }
+        sent
+    }
+
+    /// The planning plane: the pose of its frame in the base.
+    ///
+    /// # Errors
+    /// [`Code::InvalidParameter`] if the frame is not known, or moves with the robot.
+    pub fn plane(&self) -> Result<Pose, Failure> {
+        let frame = self.parameters.planning.plane_frame.as_str();
+        if frame.is_empty() {
+            return Ok(Pose::identity());
+        }
+        let wrong = |why: String| {
+            let message = format!("parameter planning.plane_frame: {why}");
+            Failure::new(Code::InvalidParameter, message)
+        };
+        if self.frames().moves(frame) {
+            return Err(wrong(format!(
+                "frame \"{frame}\" moves with the robot, a plane must stand still"
+            )));
+        }
+        let found = self.frames().resolve(frame);
+        found
+            .map(|frame| frame.pose)
+            .map_err(|error| wrong(error.to_string()))
     }
 
     /// The state of a chain.

@@ -169,12 +169,20 @@ pub fn joint_state_message(
     }
 }
 
-/// A trajectory as a message, with stamp 0: "start on arrival".
+/// A stamp of that many nanoseconds; zero for what does not fit.
+pub fn stamp_message(nanoseconds: i64) -> builtin_interfaces::msg::Time {
+    builtin_interfaces::msg::Time {
+        sec: i32::try_from(nanoseconds.div_euclid(1_000_000_000)).unwrap_or(0),
+        nanosec: u32::try_from(nanoseconds.rem_euclid(1_000_000_000)).unwrap_or(0),
+    }
+}
+
+/// A trajectory as a message; without a stamp of its own with stamp 0: "start on arrival".
 pub fn trajectory_message(
     trajectory: &OutgoingTrajectory,
     frame: &str,
 ) -> trajectory_msgs::msg::JointTrajectory {
-    let stamp = builtin_interfaces::msg::Time { sec: 0, nanosec: 0 };
+    let stamp = stamp_message(trajectory.stamp_ns.unwrap_or(0));
     trajectory_msgs::msg::JointTrajectory {
         header: header(frame, stamp),
         joint_names: trajectory.joint_names.iter().cloned().map(text).collect(),

@@ -108,6 +108,10 @@ fn contacts() -> Vec<&'static str> {
     vec!["blocked", "passable"]
 }
 
+fn interfaces() -> Vec<&'static str> {
+    vec!["topic", "action"]
+}
+
 fn self_crossings() -> Vec<&'static str> {
     vec!["refuse", "resolve"]
 }
@@ -126,7 +130,10 @@ pub const DECLARED: &[Declared] = &[
     fixed("mock_rate", Number(100.0, Positive), "Rate of the mock controller's joint states [Hz]"),
     fixed("mock_initial_positions", Numbers(Finite), "Where the mock controller starts [rad or m], one a joint of the arm; empty: 0 or the middle of the limits"),
     fixed("mock_publish_tf", Flag(true), "Let the mock controller publish the transforms of all links"),
+    fixed("controller_interface", Choice("topic", interfaces), "How trajectories get to the controller: by its topic, which tells nothing back, or by its action"),
     fixed("controller_topic", Text("joint_trajectory_controller/joint_trajectory"), "Topic that trajectories are sent to"),
+    fixed("controller_action", Text("joint_trajectory_controller/follow_joint_trajectory"), "Action (control_msgs/FollowJointTrajectory) that trajectories are sent to"),
+    fixed("controller_timeout", Number(1.0, Positive), "How long the controller may take to accept a trajectory that is sent by action [s]"),
     fixed("controller_joints", Texts, "Joints of the controller in its order; empty: the joints of the arm"),
     runtime("joint_state_max_age", Number(0.5, Positive), "Joint states older than this are not moved on [s]"),
     runtime("start_tolerance", Number(0.01, Positive), "Greatest distance of a trajectory's start from the current joint states [rad or m]"),
@@ -147,6 +154,13 @@ pub const DECLARED: &[Declared] = &[
     runtime("planning.arc_tolerance", Number(0.001, Positive), "Greatest distance between a rounded corner and its polygon [m]"),
     runtime("planning.tip_step", Number(0.01, Positive), "Greatest distance between two poses at which a path is followed [m]"),
     runtime("planning.angle_step", Number(0.05, Positive), "Greatest rotation between two such poses [rad]"),
+    fixed("planning.plane_frame", Text(""), "Frame whose XY plane is the planning plane: obstacles stand upright on it, heights count along its z; empty: the base link"),
+    runtime("planning.whole_arm", Flag(true), "Keep all links out of obstacles and off each other, not the tip alone"),
+    runtime("planning.leave_route", Flag(false), "Let the tip leave its route around the obstacles where the arm cannot follow it; requests may ask for that too"),
+    runtime("planning.over", Flag(false), "Let the tip go up, over and down where it cannot go around, or where that is shorter"),
+    runtime("planning.safe_height", Number(0.5, Finite), "Height at which it then crosses, above the planning plane [m]"),
+    runtime("planning.deviation", Number(0.001, Positive), "Greatest distance of the tip from its path between two configurations [m]"),
+    runtime("planning.angle_deviation", Number(0.008_726_646_259_971_648, Positive), "The same for its orientation [rad]"),
     runtime("planning.timeout", Number(10.0, Positive), "Time that one plan may take, waiting included [s]"),
         runtime("planning.max_joint_step", Number(0.2, Positive), "Largest move of a joint between two such poses [rad or m]"),
     runtime("trajectory.velocity_scaling", Number(1.0, Fraction), "Fraction of the velocity limits to use"),
@@ -154,7 +168,18 @@ pub const DECLARED: &[Declared] = &[
     runtime("trajectory.default_max_velocity", Number(1.0, Positive), "Velocity limit of joints whose description has none [rad/s or m/s]"),
     runtime("trajectory.max_acceleration", Numbers(Positive), "Acceleration limits, one a joint [rad/s^2 or m/s^2]; empty: the default for all"),
     runtime("trajectory.default_max_acceleration", Number(3.0, Positive), "Acceleration limit of all joints without one [rad/s^2 or m/s^2]"),
+    runtime("trajectory.max_jerk", Numbers(Positive), "Jerk limits, one a joint [rad/s^3 or m/s^3]; empty: the default for all"),
+    runtime("trajectory.default_max_jerk", Number(0.0, NotNegative), "Jerk limit of all joints without one [rad/s^3 or m/s^3]; 0: none"),
+    runtime("trajectory.max_tip_speed", Number(0.0, NotNegative), "Largest speed of the tip [m/s]; 0: as fast as the joints allow"),
+    runtime("trajectory.max_tip_acceleration", Number(0.0, NotNegative), "Largest acceleration of the tip [m/s^2]; 0: as the joints allow"),
     runtime("trajectory.sample_period", Number(0.02, Positive), "Time between two points of a trajectory [s]"),
+    fixed("srdf_file", Text(""), "Path of an SRDF file whose disable_collisions are heeded, or package://PACKAGE/path; empty: the topic robot_description_semantic, if there is one"),
+    fixed("mesh_paths", Texts, "Folders that hold packages with the meshes of the description, looked at before those of the environment"),
+    runtime("collision.link_clearance", Number(0.01, NotNegative), "Distance that links keep from obstacles where the whole arm is planned for [m]"),
+    runtime("collision.ground", Flag(false), "Whether there is solid ground that links must not meet"),
+    runtime("collision.ground_height", Number(0.0, Finite), "Height of that ground along z of the base link [m]"),
+    runtime("collision.check_motion", Flag(true), "Hold back what would bring any link into an obstacle or another link, and stop for an obstacle that comes into the way of any link; false: look at the tip alone"),
+    runtime("execution.replan", Flag(true), "Plan anew when an obstacle comes into the way of a motion; false: stop and leave it at that"),
     runtime("tracking.max_step", Number(0.1, Positive), "Largest change of a joint that one tracking pose may ask for [rad or m]"),
 ];
 

@@ -7,10 +7,12 @@ use futures::StreamExt;
 use r2r::std_msgs;
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::{RobotState, Shared};
 use super::model_source::{Robot, Source, SourceError};
 use super::obstacles::ObstacleSet;
 use super::status::Report;
+use crate::model::Srdf;
 
 /// Reads the robot, or says that it is waited for.
 ///
@@ -18,9 +20,10 @@ use super::status::Report;
 /// A description that was given with the parameters and cannot be used.
 pub fn start(shared: &Shared, source: &Source, topic: &str) -> Result<(), SourceError> {
     match source {
-        Source::Text { text, origin } => {
-            let robot = Robot::new(text, origin, &shared.parameters.get())?;
-            accept(shared, robot);
+        Source::Text { text, origin, file } => {
+            let parameters = shared.parameters.get();
+            let robot = Robot::new(text, origin, &parameters)?;
+            accept(shared, robot.with_meshes(&parameters, file.as_deref()));
         }
         Source::Topic => {
             let why = format!(
@@ -48,6 +51,52 @@ fn accept(shared: &Shared, robot: Robot) {
     );
     shared.robot.set(RobotState::Ready(Arc::new(robot)));
     shared.drawing.touch();
+    prepare(shared);
+}
+
+/// Prepares the checks of the whole arm in the background, so that the first goal need not wait for
+/// it, and says what they lack.
+fn prepare(shared: &Shared) {
+    let Ok(view) = shared.view() else { return };
+    let work = move || {
+        let mut notes = Vec::new();
+        if let Err(failure) = Checker::new(&view, &view.robot.chain, &view.obstacles, &mut notes) {
+            notes.push(failure.message);
+        }
+        for note in notes {
+            tracing::warn!("collision checks: {note}");
+        }
+    };
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(work)),
+        Err(_) => work(),
+    }
+}
+
+/// Takes SRDFs from the topic as they come.
+pub async fn follow_semantic(
+    shared: Arc<Shared>,
+    mut descriptions: BoxStream<'static, std_msgs::msg::String>,
+) {
+    while let Some(description) = descriptions.next().await {
+        match Srdf::parse(&description.data) {
+            Ok(srdf) => {
+                if shared.srdf.get().as_ref() != &srdf {
+                    shared.srdf.set(srdf);
+                    prepare(&shared);
+                    shared.report(&Report::ok(
+                        "robot_description_semantic",
+                        "the SRDF was read: its pairs of links are not checked against each other",
+                    ));
+                }
+            }
+            Err(error) => {
+                let message = format!("the SRDF cannot be used and is left out: {error}");
+                let failure = Failure::new(Code::NoModel, message);
+                shared.report(&Report::failed("robot_description_semantic", &failure));
+            }
+        }
+    }
 }
 
 /// Takes descriptions from the topic as they come.
@@ -59,6 +108,7 @@ pub async fn follow(
         let parameters = shared.parameters.get();
         let read = tokio::task::spawn_blocking(move || {
             Robot::new(&description.data, "topic robot_description", &parameters)
+                .map(|robot| robot.with_meshes(&parameters, None))
         });
         let result = match read.await {
             Ok(result) => result,

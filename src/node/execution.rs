@@ -1,4 +1,4 @@
-//! Moving the arm for a goal: come to rest, plan in the background, send, and watch.
+//! Moving the arm for a goal: come to rest, plan in the background, and send.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,18 +10,18 @@ use super::context::{Shared, View};
 use super::convert::path_message;
 use super::mover::{preempted, Execution, Guard};
 use super::obstacles::ObstacleSet;
-use super::planning_job::{plan_order, Order, Planned, Unplanned};
+use super::planning_job::{plan_order, with_extra, Order, Planned, Unplanned};
 use super::rest::Rest;
 use super::shutdown::Cancel;
-use super::status::Report;
-use crate::motion::{violation, PATH_TOLERANCE};
+use crate::motion::{violation_in, PATH_TOLERANCE};
+use crate::trajectory::Trajectory;
 
 /// How often a moving arm is looked at.
-const LOOK: Duration = Duration::from_millis(10);
+pub const LOOK: Duration = Duration::from_millis(10);
 /// A computation that notices by itself that its time is over says more than a clock can.
 const GRACE: Duration = Duration::from_millis(100);
 /// How long an arm may take to come to rest after its trajectory has ended.
-const SETTLING: Duration = Duration::from_secs(2);
+pub const SETTLING: Duration = Duration::from_secs(2);
 
 /// Stops an arm that moves and waits until it rests: a path can only be planned from rest.
 pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failure> {
@@ -43,6 +43,7 @@ pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), F
         move || shared.mover.come_to_rest(&shared, Some(&cancel))
     })
     .await??;
+    accepted(shared, &execution).await?;
     loop {
         tokio::time::sleep(LOOK).await;
         if cancel.is_cancelled() {
@@ -126,42 +127,72 @@ async fn cancelled(cancel: &Cancel) {
     }
 }
 
-/// Sends a plan to the controller, unless obstacles that came while it was being made are in its way.
+/// Sends a plan to the controller and waits until it is accepted, unless obstacles that came while
+/// it was being made are in its way.
 ///
 /// # Errors
-/// [`Code::InvalidMotionPlan`] for such an obstacle, or the gate refuses.
+/// [`Code::InvalidMotionPlan`] for such an obstacle, the gate refuses, or the controller does.
 pub async fn send(
     shared: &Arc<Shared>,
     planned: &Planned,
     cancel: &Cancel,
 ) -> Result<Execution, Failure> {
-    still_free(&shared.view()?, planned)?;
-    let (shared, cancel) = (Arc::clone(shared), cancel.clone());
+    shared.outputs.controller.ready().await?;
     let (trajectory, limits) = (planned.plan.trajectory.clone(), planned.limits.clone());
-    let guard = planned.known.as_ref().map(|known| Guard {
-        known: Arc::clone(known),
-        clearance: planned.clearance,
-    });
-    let mut execution =
-        blocking(move || shared.mover.send(&shared, &trajectory, &limits, &cancel)).await??;
-    execution.guard = guard;
+    let obstacles = still_free(&shared.view()?, planned, &trajectory)?;
+    let (sending, cancel) = (Arc::clone(shared), cancel.clone());
+    let mut execution = blocking(move || {
+        let obstacles = Some(obstacles);
+        sending
+            .mover
+            .send(&sending, &trajectory, &limits, obstacles, None, &cancel)
+    })
+    .await??;
+    execution.guard = Some(guard(planned));
+    accepted(shared, &execution).await?;
     Ok(execution)
 }
 
-/// Whether the obstacles that are known now leave the plan free.
-fn still_free(view: &View, planned: &Planned) -> Result<(), Failure> {
-    let Some(known) = &planned.known else {
-        return Ok(());
-    };
-    if Arc::ptr_eq(known, &view.obstacles) {
-        return Ok(());
+/// What a plan went around, for those who watch it.
+pub fn guard(planned: &Planned) -> Guard {
+    Guard {
+        known: Arc::clone(&planned.known),
+        extra: planned.order.extra.clone(),
+        clearance: planned.clearance,
+        on_route: planned.plan.path.left_route.is_empty(),
     }
-    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
-    match violation(
+}
+
+/// Waits until the controller has accepted what was sent.
+///
+/// # Errors
+/// [`Code::ControlFailed`] if it refuses, or does not answer in time.
+pub async fn accepted(shared: &Shared, execution: &Execution) -> Result<(), Failure> {
+    execution.phases.accepted().await.inspect_err(|_| {
+        shared.counts.controller_refusals.count();
+    })
+}
+
+/// Whether the obstacles that are known now leave the tip's way free; the gate looks at the rest of
+/// the arm.
+fn still_free(
+    view: &View,
+    planned: &Planned,
+    trajectory: &Trajectory,
+) -> Result<Arc<ObstacleSet>, Failure> {
+    let (obstacles, _) = with_extra(view, &planned.order.extra)?;
+    // Off its route the tip keeps no clearance of its own; the arm keeps the links', see the gate.
+    let on_route = planned.plan.path.left_route.is_empty();
+    if Arc::ptr_eq(&planned.known, &view.obstacles) || !on_route {
+        return Ok(obstacles);
+    }
+    let (chain, plane) = (&view.robot.chain, view.plane()?);
+    match violation_in(
+        &plane,
         chain,
-        obstacles,
+        obstacles.list(),
         planned.clearance,
-        &planned.plan.trajectory,
+        trajectory,
     ) {
         Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
             let message = format!(
@@ -169,7 +200,7 @@ fn still_free(view: &View, planned: &Planned) -> Result<(), Failure> {
             );
             Err(Failure::new(Code::InvalidMotionPlan, message))
         }
-        _ => Ok(()),
+        _ => Ok(obstacles),
     }
 }
 
@@ -183,135 +214,4 @@ pub fn show(shared: &Shared, planned: &Planned) {
         &view.stamp,
     ));
     shared.drawing.set_plan(path);
-}
-
-/// Watches the arm follow a trajectory, and reports what came of it.
-pub async fn watch(shared: &Arc<Shared>, about: &'static str, number: u64, execution: &Execution) {
-    let report = |report: Report, state: &'static str| {
-        shared.report(
-            &report
-                .with("goal", number)
-                .with("state", state)
-                .with("fraction", 1),
-        );
-    };
-    let mut rest = Rest::default();
-    let mut looked_at = execution
-        .guard
-        .as_ref()
-        .map(|guard| Arc::clone(&guard.known));
-    loop {
-        tokio::time::sleep(LOOK).await;
-        if shared.shutdown.is_requested() {
-            return;
-        }
-        if !shared.mover.is_current(execution) {
-            let why = if shared.mover.was_stopped() {
-                "stopped"
-            } else {
-                "replaced by a newer motion"
-            };
-            report(
-                Report::failed(about, &Failure::new(Code::Preempted, why)),
-                "preempted",
-            );
-            return;
-        }
-        let now = shared.now();
-        // Kept up to date on the way, so that its window is full at the end.
-        let resting = rest.look(shared);
-        if now < execution.ends {
-            if let Some(failure) = in_the_way(shared, execution, &mut looked_at) {
-                stop_for(shared, about, number, failure).await;
-                return;
-            }
-            continue;
-        }
-        let Err(reason) = arrived(shared, execution, resting) else {
-            report(Report::ok(about, "the arm has reached the goal"), "reached");
-            return;
-        };
-        if now > execution.ends + SETTLING {
-            let message =
-                format!("the trajectory was sent, but the arm has not followed it: {reason}");
-            report(
-                Report::failed(about, &Failure::new(Code::ControlFailed, message)),
-                "failed",
-            );
-            return;
-        }
-    }
-}
-
-/// The obstacle, if one that came after the motion began is in the way of what is left of it.
-fn in_the_way(
-    shared: &Shared,
-    execution: &Execution,
-    looked_at: &mut Option<Arc<ObstacleSet>>,
-) -> Option<Failure> {
-    let guard = execution.guard.as_ref()?;
-    let view = shared.view().ok()?;
-    if looked_at
-        .as_ref()
-        .is_some_and(|known| Arc::ptr_eq(known, &view.obstacles))
-    {
-        return None;
-    }
-    *looked_at = Some(Arc::clone(&view.obstacles));
-    let rest = shared.mover.rest_of_the_motion(view.now)?;
-    let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
-    let (missing, obstacle) = violation(chain, obstacles, guard.clearance, &rest)?;
-    (missing > PATH_TOLERANCE).then(|| {
-        let message = format!("obstacle \"{obstacle}\" came into the way of the motion: stopping");
-        Failure::new(Code::InvalidMotionPlan, message)
-    })
-}
-
-/// Stops the arm for a reason, and reports it.
-async fn stop_for(shared: &Arc<Shared>, about: &'static str, number: u64, failure: Failure) {
-    let stopping = Arc::clone(shared);
-    let stopped = blocking(move || stopping.mover.stop(&stopping)).await;
-    let message = match stopped.and_then(|inner| inner) {
-        Ok(_) => failure.message,
-        Err(why) => format!("{}, but no stop was sent: {}", failure.message, why.message),
-    };
-    let report = Report::failed(about, &Failure { message, ..failure });
-    shared.report(
-        &report
-            .with("goal", number)
-            .with("state", "failed")
-            .with("fraction", 1),
-    );
-}
-
-/// Whether the arm is where the trajectory ends, and at rest.
-fn arrived(
-    shared: &Shared,
-    execution: &Execution,
-    resting: Result<bool, Failure>,
-) -> Result<(), String> {
-    let view = shared.view().map_err(|failure| failure.message)?;
-    let tolerance = view.parameters.start_tolerance;
-    for (name, target) in &execution.target {
-        let Some(index) = view.robot.model.joint_index(name) else {
-            continue;
-        };
-        let max_age = view.parameters.joint_state_max_age;
-        let position = view
-            .states
-            .fresh_position(&view.robot.model, index, view.now, max_age)
-            .map_err(|error| error.to_string())?;
-        let off = (position - target).abs();
-        if off > tolerance {
-            return Err(format!(
-                "joint \"{name}\" is at {position:.4}, {off:.4} from the end of the trajectory; is a controller of these joints listening on \"{}\"?",
-                view.parameters.controller_topic
-            ));
-        }
-    }
-    match resting {
-        Ok(true) => Ok(()),
-        Ok(false) => Err("the arm still moves".to_owned()),
-        Err(failure) => Err(failure.message),
-    }
 }

@@ -101,20 +101,16 @@ struct Step {
 }
 
 impl Frames<'_> {
-    /// The pose of `frame` in the base. Empty means the base; a leading slash is taken off; both
-    /// are noted.
+    /// The pose of `frame` in the base. Empty means the base; a leading slash is taken off, which
+    /// is noted.
     ///
     /// # Errors
     /// See [`FrameError`].
     pub fn resolve(&self, frame: &str) -> Result<InBase, FrameError> {
         if frame.is_empty() {
-            let note = format!(
-                "the frame was empty: taken as the base link \"{}\"",
-                self.base
-            );
             return Ok(InBase {
                 pose: Isometry3::identity(),
-                note: Some(note),
+                note: None,
             });
         }
         let bare = frame.trim_start_matches('/');
@@ -151,6 +147,28 @@ impl Frames<'_> {
             pose: base_in_common.inv_mul(&frame_in_common),
             note,
         })
+    }
+
+    /// Whether the pose of `frame` in the base changes when joints of the robot move.
+    pub fn moves(&self, frame: &str) -> bool {
+        let bare = frame.trim_start_matches('/');
+        if bare.is_empty() || bare == self.base || !self.knows(bare) {
+            return false;
+        }
+        let (Ok(up), Ok(base_up)) = (self.ancestors(bare), self.ancestors(self.base)) else {
+            return false;
+        };
+        let common = |step: &&Step| base_up.iter().any(|other| other.frame == step.frame);
+        let moving = |step: &Step| match step.edge {
+            Some(Edge::Joint(joint)) => {
+                let joint = self.model.joints.get(joint);
+                joint.is_some_and(|joint| joint.kind != JointKind::Fixed)
+            }
+            _ => false,
+        };
+        let meet = up.iter().find(common).map(|step| step.frame.clone());
+        let until = |step: &&Step| Some(&step.frame) != meet.as_ref();
+        up.iter().take_while(until).any(moving) || base_up.iter().take_while(until).any(moving)
     }
 
     fn knows(&self, frame: &str) -> bool {

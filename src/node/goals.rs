@@ -7,15 +7,18 @@ use futures::StreamExt;
 use r2r::{geometry_msgs, std_srvs};
 
 use super::codes::{Code, Failure};
-use super::context::{with_notes, Shared};
+use super::context::{with_notes, Shared, View};
 use super::convert::text;
-use super::execution::{blocking, come_to_rest, in_background, send, show, watch};
+use super::execution::{accepted, blocking, in_background, show};
 use super::inputs::Requests;
 use super::mover::Execution;
 use super::planning_job::{check_order, Order, Planned, Unplanned};
+use super::pursuit::pursue;
 use super::status::{Level, Report};
 use super::tasks::respond;
+use super::watching::{watch, Intent};
 use crate::kinematics::Pose;
+use crate::trajectory::Trajectory;
 
 /// A goal as it was sent.
 struct Goal {
@@ -47,8 +50,10 @@ pub async fn goals(
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             let about = goal.about;
-            match pursue(&shared, goal, number, ticket).await {
-                Ok(Some(execution)) => watch(&shared, about, number, &execution).await,
+            match take_up(&shared, goal, number, ticket).await {
+                Ok(Some((execution, intent))) => {
+                    watch(&shared, about, number, execution, &intent).await;
+                }
                 Ok(None) => {}
                 Err(unplanned) => {
                     let state = match unplanned.failure.code {
@@ -66,14 +71,14 @@ pub async fn goals(
     }
 }
 
-async fn pursue(
+async fn take_up(
     shared: &Arc<Shared>,
     goal: Goal,
     number: u64,
     ticket: u64,
-) -> Result<Option<Execution>, Unplanned> {
+) -> Result<Option<(Execution, Intent)>, Unplanned> {
     let execute = shared.parameters.get().execute_on_goal_pose;
-    let poses = poses_in_base(shared, &goal)?;
+    let poses = poses_in_base(&shared.view()?, &goal)?;
     if execute {
         // A goal that cannot be reached must not end what is going on.
         let view = shared.view()?;
@@ -82,54 +87,73 @@ async fn pursue(
         let shutdown = shared.shutdown.clone();
         blocking(move || check_order(&view, &order, &|| shutdown.is_requested())).await??;
     }
-    let cancel = &shared.mover.begin(ticket, &shared.shutdown)?;
-    if execute {
-        come_to_rest(shared, cancel).await?;
+    let cancel = shared.mover.begin(ticket, &shared.shutdown)?;
+    if !execute {
+        let view = shared.view()?;
+        let state = view.state(&view.robot.chain).map_err(Failure::from)?;
+        let order = Order::new(state.q(), poses.0);
+        let planned = in_background(shared, order, &cancel, &shared.goal_turns).await?;
+        show(shared, &planned);
+        let notes: Vec<String> = poses.1.into_iter().chain(planned.notes.clone()).collect();
+        shared.report(&executing(
+            goal.about,
+            &planned,
+            &planned.plan.trajectory,
+            &notes,
+            number,
+            "planned",
+        ));
+        return Ok(None);
     }
-    let view = shared.view()?;
-    // Again, now that the arm is at rest: frames may hang on moving links.
-    let (poses, mut notes) = if execute {
-        poses_in_base(shared, &goal)?
-    } else {
-        poses
+    let frame = goal.frame.as_str();
+    let order_at = |view: &View, start: Vec<f64>| {
+        // Anew for each place: frames may hang on moving links.
+        let (poses, notes) = poses_in_base(view, &goal)?;
+        Ok((Order::new(start, poses), notes))
     };
-    let state = view.state(&view.robot.chain).map_err(Failure::from)?;
-    let order = Order::new(state.q(), poses);
-    let planned = in_background(shared, order, cancel, &shared.goal_turns).await?;
-    notes.extend(planned.notes.iter().cloned());
-    show(shared, &planned);
-    let (state, execution) = if execute {
-        let execution = send(shared, &planned, cancel).await?;
-        notes.extend(execution.notes.iter().cloned());
-        ("executing", Some(execution))
-    } else {
-        ("planned", None)
-    };
-    let report = Report::ok(
+    let at_rest = shared.view()?.frames().moves(frame);
+    let going = pursue(shared, &order_at, at_rest, &cancel, &shared.goal_turns).await?;
+    shared.report(&executing(
         goal.about,
-        with_notes(format!("{state}: {}", planned.summary()), &notes),
-    );
-    let mut report = detailed(report, &planned, number, state);
-    if planned.beware {
-        report.level = Level::Warn;
-    }
-    shared.report(&report);
-    Ok(execution)
+        &going.planned,
+        &going.sent,
+        &going.notes,
+        number,
+        "executing",
+    ));
+    let intent = Intent {
+        order: going.planned.order.clone(),
+        cancel,
+        turns: Arc::clone(&shared.goal_turns),
+    };
+    Ok(Some((going.execution, intent)))
 }
 
-fn detailed(report: Report, planned: &Planned, number: u64, state: &'static str) -> Report {
-    report
+/// The report about a motion that was planned.
+pub fn executing(
+    about: &'static str,
+    planned: &Planned,
+    sent: &Trajectory,
+    notes: &[String],
+    number: u64,
+    state: &'static str,
+) -> Report {
+    let message = with_notes(format!("{state}: {}", planned.summary(sent)), notes);
+    let mut report = Report::ok(about, message)
         .with("goal", number)
         .with("state", state)
         .with("fraction", 1)
         .with("path_length", planned.plan.path.length)
-        .with("duration", planned.plan.trajectory.duration())
+        .with("duration", sent.duration())
         .with("min_clearance", planned.plan.path.min_clearance)
-        .with("planning_time", planned.time.as_secs_f64())
+        .with("planning_time", planned.time.as_secs_f64());
+    if planned.beware {
+        report.level = Level::Warn;
+    }
+    report
 }
 
-fn poses_in_base(shared: &Shared, goal: &Goal) -> Result<(Vec<Pose>, Vec<String>), Failure> {
-    let view = shared.view()?;
+fn poses_in_base(view: &View, goal: &Goal) -> Result<(Vec<Pose>, Vec<String>), Failure> {
     if goal.poses.is_empty() {
         return Err(Failure::new(
             Code::InvalidRequest,
@@ -154,9 +178,14 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
     while let Some(request) = requests.next().await {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
+            shared.counts.stops.count();
             let stopping = Arc::clone(&shared);
             let result = blocking(move || stopping.mover.stop(&stopping)).await;
-            let report = match result.and_then(|inner| inner) {
+            let result = match result.and_then(|inner| inner) {
+                Ok(sent) => accepted(&shared, &sent.0).await.map(|()| sent),
+                Err(failure) => Err(failure),
+            };
+            let report = match result {
                 Ok((execution, outside)) => {
                     let seconds = execution.ends.saturating_sub(shared.now()).as_secs_f64();
                     let mut notes = execution.notes;
@@ -171,8 +200,14 @@ pub async fn stop(shared: Arc<Shared>, mut requests: Requests<std_srvs::srv::Tri
                     Report::ok("stop", with_notes(message, &notes))
                 }
                 Err(failure) => {
+                    // The last resort: a controller that is talked to by action can hold by itself.
+                    let held = if shared.outputs.controller.cancel_all() {
+                        "; the controller was told to hold where it is"
+                    } else {
+                        ""
+                    };
                     let message = format!(
-                        "planning was given up, but no stop was sent: {}",
+                        "planning was given up, but no stop was sent: {}{held}",
                         failure.message
                     );
                     Report::failed("stop", &Failure { message, ..failure })

@@ -13,7 +13,7 @@ use r2r::{
     ServiceRequest, WrappedServiceTypeSupport, WrappedTypesupport,
 };
 
-use super::outputs::latched;
+use super::outputs::{latched, Refused};
 use super::parameters::Parameters;
 
 /// Requests of a service.
@@ -25,6 +25,8 @@ pub struct Inputs {
     pub joint_states: BoxStream<'static, sensor_msgs::msg::JointState>,
     /// `robot_description`, if the description is to come from there.
     pub robot_description: Option<BoxStream<'static, std_msgs::msg::String>>,
+    /// `robot_description_semantic`, unless a file is to be read.
+    pub semantic: Option<BoxStream<'static, std_msgs::msg::String>>,
     /// `~/obstacles`
     pub obstacles: BoxStream<'static, arm_planner_msgs::msg::PolygonObstacleArray>,
     /// `~/obstacle_polygon`
@@ -37,6 +39,14 @@ pub struct Inputs {
     pub tracking_pose: BoxStream<'static, geometry_msgs::msg::PoseStamped>,
     /// The controller's topic, for the mock controller.
     pub mock_trajectory: Option<BoxStream<'static, trajectory_msgs::msg::JointTrajectory>>,
+    /// The mock controller's side of the action.
+    #[cfg(has_control_msgs)]
+    pub mock_action: Option<super::mock_action::MockInputs>,
+    /// How far the controller is with a trajectory that was sent by action.
+    #[cfg(has_control_msgs)]
+    pub feedback: Option<
+        BoxStream<'static, r2r::control_msgs::action::FollowJointTrajectory::FeedbackMessage>,
+    >,
     /// `/tf`
     #[cfg(has_tf2_msgs)]
     pub tf: BoxStream<'static, r2r::tf2_msgs::msg::TFMessage>,
@@ -52,8 +62,6 @@ pub struct Inputs {
     /// `~/stop`
     pub stop: Requests<std_srvs::srv::Trigger::Service>,
 }
-
-type Refused = (String, r2r::Error);
 
 /// Empties one stream of r2r into its channel.
 type Pump = Box<dyn FnMut() + Send>;
@@ -139,13 +147,33 @@ impl Inputs {
             } else {
                 None
             },
+            semantic: if parameters.collision.srdf_file.is_empty() {
+                let qos = latched().keep_last(1);
+                Some(pumps.topic(node, "robot_description_semantic", qos)?)
+            } else {
+                None
+            },
             obstacles: pumps.topic(node, "~/obstacles", reliable())?,
             obstacle_polygon: pumps.topic(node, "~/obstacle_polygon", reliable())?,
             goal_pose: pumps.topic(node, "~/goal_pose", reliable())?,
             goal_poses: pumps.topic(node, "~/goal_poses", reliable())?,
             tracking_pose: pumps.topic(node, "~/tracking_pose", best_effort())?,
             mock_trajectory: if parameters.mock.enabled {
-                Some(pumps.topic(node, &parameters.controller_topic, best_effort())?)
+                Some(pumps.topic(node, &parameters.controller.topic, best_effort())?)
+            } else {
+                None
+            },
+            #[cfg(has_control_msgs)]
+            mock_action: if parameters.mock.enabled {
+                let action = &parameters.controller.action;
+                Some(super::mock_action::MockInputs::create(node, pumps, action)?)
+            } else {
+                None
+            },
+            #[cfg(has_control_msgs)]
+            feedback: if parameters.controller.interface == super::parameters::Interface::Action {
+                let topic = format!("{}/_action/feedback", parameters.controller.action);
+                Some(pumps.topic(node, &topic, QosProfile::default().keep_last(10))?)
             } else {
                 None
             },

@@ -12,6 +12,7 @@ use r2r::visualization_msgs::msg::{Marker, MarkerArray};
 use super::context::{Shared, View};
 use super::convert::{header, point, pose_message, text};
 use super::drawing::LastPlan;
+use crate::kinematics::Pose;
 use crate::planar::offset::inflate;
 use crate::planar::Join;
 use crate::planning::Obstacle;
@@ -47,6 +48,8 @@ fn colour(r: f32, g: f32, b: f32, a: f32) -> ColorRGBA {
 /// Makes markers of one frame and time.
 struct Pen {
     frame: String,
+    /// Where what is drawn lies in that frame.
+    place: Pose,
     stamp: Time,
     markers: Vec<Marker>,
 }
@@ -64,7 +67,7 @@ impl Pen {
             id: i32::try_from(id).unwrap_or(i32::MAX),
             type_: kind,
             action: Marker::ADD as i32,
-            pose: pose_message(&nalgebra::Isometry3::identity()),
+            pose: pose_message(&self.place),
             scale: geometry_msgs::msg::Vector3 {
                 x: width,
                 y: width,
@@ -92,15 +95,16 @@ fn drawn(view: &View, plan: &LastPlan) -> MarkerArray {
     let (_, reach) = chain.reach();
     let mut pen = Pen {
         frame: chain.base.clone(),
+        // A plane that is not known cannot be drawn on; reports say why.
+        place: view.plane().unwrap_or_else(|_| Pose::identity()),
         stamp: view.stamp.clone(),
         markers: Vec::new(),
     };
     pen.marker("all", 0, 0.0, colour(0.0, 0.0, 0.0, 0.0)).action = Marker::DELETEALL as i32;
     let tall = if reach.is_finite() { reach } else { TALL };
-    let height = plan
-        .tip_path
-        .last()
-        .map_or(0.0, |pose| pose.translation.vector.z);
+    let height = plan.tip_path.last().map_or(0.0, |pose| {
+        (pen.place.inverse() * pose.translation).translation.z
+    });
     for obstacle in view.obstacles.list() {
         prism(&mut pen, obstacle, tall);
         inflated(&mut pen, view, obstacle, height);
@@ -114,6 +118,7 @@ fn drawn(view: &View, plan: &LastPlan) -> MarkerArray {
         );
         lines.points = plan.edges.iter().flatten().map(|p| at(p, height)).collect();
     }
+    pen.place = Pose::identity();
     if !plan.tip_path.is_empty() {
         let line = pen.marker(
             "path",
@@ -189,13 +194,14 @@ fn prism(pen: &mut Pen, obstacle: &Obstacle, tall: f64) {
         ]);
     }
     if let Some(corner) = obstacle.polygon.outer().first() {
+        let above = pen.place * nalgebra::Translation3::new(corner.x, corner.y, high + 0.05);
         let label = pen.marker(
             "obstacle_names",
             Marker::TEXT_VIEW_FACING as i32,
             0.05,
             colour(1.0, 1.0, 1.0, 1.0),
         );
-        label.pose.position = at(corner, high + 0.05);
+        label.pose = pose_message(&above);
         label.text = text(obstacle.id.as_str());
     }
 }

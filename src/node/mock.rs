@@ -1,5 +1,6 @@
 //! The mock controller: in place of a real arm. It hears trajectories on the controller's topic
-//! like the real one, accepts and rejects by the same rules, follows in time, and says where it is.
+//! and takes goals of its action like the real one, accepts and rejects by the same rules, follows
+//! in time, and says where it is.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ struct Mock {
     follower: Follower,
     /// Joints that the controller does not move, and where they rest.
     resting: HashMap<String, f64>,
+    #[cfg(has_control_msgs)]
+    goals: super::mock_action::Goals,
 }
 
 /// Where a joint rests: 0, or the middle of its limits where 0 lies outside them.
@@ -73,6 +76,8 @@ impl Mock {
         Mock {
             follower: Follower::new(joints, start),
             resting,
+            #[cfg(has_control_msgs)]
+            goals: super::mock_action::Goals::default(),
             robot,
         }
     }
@@ -151,11 +156,17 @@ impl Mock {
     }
 }
 
+/// What the mock controller hears.
+pub enum Heard {
+    /// A trajectory on its topic.
+    Trajectory(trajectory_msgs::msg::JointTrajectory),
+    /// A request to its action.
+    #[cfg(has_control_msgs)]
+    Action(super::mock_action::Asked),
+}
+
 /// Runs the mock controller.
-pub async fn control(
-    shared: Arc<Shared>,
-    mut trajectories: BoxStream<'static, trajectory_msgs::msg::JointTrajectory>,
-) {
+pub async fn control(shared: Arc<Shared>, mut heard: BoxStream<'static, Heard>) {
     let parameters = shared.parameters.get().mock.clone();
     let period = Duration::from_secs_f64(1.0 / parameters.rate.clamp(1e-3, FASTEST));
     let mut ticks = tokio::time::interval(period);
@@ -164,10 +175,18 @@ pub async fn control(
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            message = trajectories.next() => {
-                let Some(message) = message else { return };
-                if let Some(mock) = &mut mock {
-                    mock.hear(&message, nanoseconds_of(&shared.stamp()));
+            heard = heard.next() => {
+                let Some(heard) = heard else { return };
+                match (&mut mock, heard) {
+                    (Some(mock), Heard::Trajectory(message)) => {
+                        mock.hear(&message, nanoseconds_of(&shared.stamp()));
+                    }
+                    #[cfg(has_control_msgs)]
+                    (Some(mock), Heard::Action(asked)) => {
+                        mock.goals.answer(asked, &mut mock.follower, &shared);
+                    }
+                    // A controller without a robot is not active yet: it answers nothing.
+                    (None, _) => {}
                 }
                 continue;
             }
@@ -190,8 +209,10 @@ pub async fn control(
             }
             mock = Some(Mock::new(Arc::clone(robot), &parameters));
         }
-        if let Some(mock) = &mock {
+        if let Some(mock) = &mut mock {
             mock.publish(&shared);
+            #[cfg(has_control_msgs)]
+            mock.goals.tick(&mock.follower, &shared);
         }
     }
 }

@@ -1,13 +1,18 @@
 //! The ROS 2 node: converts, calls the core, and converts back.
 
+mod clocks;
 mod codes;
 mod collisions;
 mod context;
+mod controller;
 mod convert;
 mod declared;
 mod description;
+mod diagnostics;
 mod drawing;
 mod execution;
+#[cfg(has_control_msgs)]
+mod follow_action;
 mod frames;
 mod goals;
 mod ik_request;
@@ -15,8 +20,11 @@ mod inputs;
 mod joint_states;
 mod markers;
 mod mock;
+#[cfg(has_control_msgs)]
+mod mock_action;
 mod model_source;
 mod mover;
+mod moves;
 mod obstacle_changes;
 mod obstacles;
 mod outputs;
@@ -25,6 +33,8 @@ mod parameter_values;
 mod parameters;
 mod plan_path;
 mod planning_job;
+mod progress;
+mod pursuit;
 mod rest;
 mod run;
 mod shutdown;
@@ -35,6 +45,7 @@ mod tasks;
 mod test_data;
 mod tf_buffer;
 mod tracking;
+mod watching;
 mod whereabouts;
 
 pub use run::{run, NodeError};

@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::collision::MeshStore;
+use crate::resource::load_meshes;
+
 use super::parameter_values::ParameterError;
 use super::parameters::Parameters;
-use crate::model::{did_you_mean, Chain, ChainError, JointKind, ModelError, RobotModel};
+use crate::model::{
+    did_you_mean, Chain, ChainError, JointKind, ModelError, RobotModel, Srdf, SrdfError,
+};
 
 /// A robot description that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -19,12 +24,20 @@ pub enum SourceError {
         error: String,
     },
     /// `package://` with a package that is not there.
-    #[error("parameter urdf_file: package \"{package}\" of \"{url}\" was not found in AMENT_PREFIX_PATH: is its workspace sourced?")]
+    #[error("package \"{package}\" of \"{url}\" was not found in AMENT_PREFIX_PATH: is its workspace sourced?")]
     NoPackage {
         /// The package.
         package: String,
         /// What was given.
         url: String,
+    },
+    /// The SRDF cannot be read.
+    #[error("parameter srdf_file: {}: {error}", path.display())]
+    Srdf {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: String,
     },
     /// The description is broken.
     #[error("{origin}: {error}")]
@@ -47,6 +60,25 @@ pub enum SourceError {
     Parameter(#[from] ParameterError),
 }
 
+/// The SRDF that the parameter names, if it does.
+///
+/// # Errors
+/// [`SourceError::NoPackage`], [`SourceError::Srdf`].
+pub fn srdf(parameters: &Parameters, prefixes: &str) -> Result<Option<Srdf>, SourceError> {
+    let file = &parameters.collision.srdf_file;
+    if file.is_empty() {
+        return Ok(None);
+    }
+    let path = located(file, prefixes)?;
+    let unusable = |error: String| SourceError::Srdf {
+        path: path.clone(),
+        error,
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| unusable(error.to_string()))?;
+    let parsed = Srdf::parse(&text).map_err(|error: SrdfError| unusable(error.to_string()))?;
+    Ok(Some(parsed))
+}
+
 /// Where the description is to come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -56,6 +88,8 @@ pub enum Source {
         text: String,
         /// For messages.
         origin: String,
+        /// The file that it came from, if it did.
+        file: Option<PathBuf>,
     },
     /// The latched topic `robot_description`.
     Topic,
@@ -76,6 +110,7 @@ impl Source {
             return Ok(Source::Text {
                 text,
                 origin: path.display().to_string(),
+                file: Some(path),
             });
         }
         if parameters.robot_description.is_empty() {
@@ -84,6 +119,7 @@ impl Source {
         Ok(Source::Text {
             text: parameters.robot_description.clone(),
             origin: "parameter robot_description".to_owned(),
+            file: None,
         })
     }
 }
@@ -115,6 +151,8 @@ pub struct Robot {
     pub chain: Arc<Chain>,
     /// The controller's joints in its order.
     pub controller_joints: Vec<String>,
+    /// The meshes that its description names.
+    pub meshes: Arc<MeshStore>,
     soft_limits: bool,
 }
 
@@ -141,8 +179,23 @@ impl Robot {
             model,
             chain: Arc::new(chain),
             controller_joints,
+            meshes: Arc::default(),
             soft_limits,
         })
+    }
+
+    /// With the meshes that the description names, as far as they are found: beside the file that it
+    /// came from, in the packages of the environment, and in the folders that the parameters name.
+    #[must_use]
+    pub fn with_meshes(mut self, parameters: &Parameters, file: Option<&Path>) -> Robot {
+        let extra: Vec<PathBuf> = parameters
+            .collision
+            .mesh_paths
+            .iter()
+            .map(PathBuf::from)
+            .collect();
+        self.meshes = Arc::new(load_meshes(&self.model, file, &extra));
+        self
     }
 
     /// The chain from the arm's base to another link; empty means the arm itself.
@@ -175,10 +228,10 @@ fn controller_joints(
     model: &RobotModel,
     chain: &Chain,
 ) -> Result<Vec<String>, ParameterError> {
-    if parameters.controller_joints.is_empty() {
+    if parameters.controller.joints.is_empty() {
         return Ok(chain.joint_names());
     }
-    let given = &parameters.controller_joints;
+    let given = &parameters.controller.joints;
     let not_allowed = |allowed: String| ParameterError::NotAllowed {
         name: "controller_joints".to_owned(),
         value: format!("{given:?}"),
@@ -245,7 +298,10 @@ mod tests {
             ("urdf_file", text(&file)),
             ("robot_description", text("<robot/>")),
         ]);
-        let Source::Text { text: urdf, origin } = Source::find(&both, "").unwrap() else {
+        let Source::Text {
+            text: urdf, origin, ..
+        } = Source::find(&both, "").unwrap()
+        else {
             panic!()
         };
         assert!(urdf.contains("<robot") && origin == file);

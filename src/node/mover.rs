@@ -1,27 +1,34 @@
 //! The only way to the controller: through the gate, one motion at a time, the newest wins.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::codes::{Code, Failure};
+use super::collisions::Checker;
 use super::context::{Shared, View};
+use super::controller::{GoalId, Phases};
 use super::convert::{nanoseconds_of, trajectory_message};
-use super::obstacles::ObstacleSet;
+use super::moves::{ahead_on, Advance, Ahead, Motion, State};
+use super::obstacles::{ObstacleSet, Sent};
 use super::shutdown::{Cancel, Shutdown};
 use super::whereabouts::{hold_the_others, Whereabouts};
+use crate::collision::CheckScratch;
 use crate::trajectory::{
-    check, joint_bounds, stop_trajectory, GateContext, GatePolicy, JointBounds, MeasuredJoint,
-    MotionLimits, OutgoingTrajectory, Trajectory,
+    check, joint_bounds, stop_trajectory, GateContext, GatePolicy, JointBounds, MotionLimits,
+    OutgoingTrajectory, Trajectory, TrajectoryPoint,
 };
 
 /// A joint slower than this is at rest \[rad/s or m/s\].
 pub const REST_SPEED: f64 = 0.01;
+/// A stop begins this much later than it is sent, so that it begins where the arm is then.
+const STOP_LEAD: Duration = Duration::from_millis(20);
 /// While coming to rest an arm may be this many times faster than it should ever have been.
 const STOP_VELOCITY_SLACK: f64 = 10.0;
 
 /// A trajectory that was sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Execution {
     /// Its number; the next one replaces it.
     pub id: u64,
@@ -33,6 +40,8 @@ pub struct Execution {
     pub notes: Vec<String>,
     /// What the motion was planned around, for those who watch it.
     pub guard: Option<Guard>,
+    /// What the controller says about it.
+    pub phases: Phases,
 }
 
 /// What a motion was planned around.
@@ -40,28 +49,12 @@ pub struct Execution {
 pub struct Guard {
     /// The obstacles that were known.
     pub known: Arc<ObstacleSet>,
-    /// The distance that was kept from them \[m\].
+    /// Changes to them for this motion alone.
+    pub extra: Vec<Sent>,
+    /// The distance that the tip kept from them \[m\].
     pub clearance: f64,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Of the motion being planned.
-    planning: Option<Cancel>,
-    /// How many were sent.
-    sent: u64,
-    /// When the last one ends.
-    ends: Duration,
-    /// Whether the last one was to stop.
-    stopping: bool,
-    /// How often the stop service was called.
-    stops: u64,
-    /// Tickets given out.
-    tickets: u64,
-    /// The newest ticket that has begun; older ones come too late.
-    begun: u64,
-    /// The trajectory that was sent last, and when.
-    last: Option<(Duration, Trajectory)>,
+    /// Whether it did so all the way; off its route only the links' clearance counts.
+    pub on_route: bool,
 }
 
 /// What a trajectory is checked against.
@@ -69,6 +62,11 @@ struct Terms {
     bounds: BTreeMap<String, JointBounds>,
     whereabouts: Whereabouts,
     policy: GatePolicy,
+    /// The moment at which it begins: its stamp \[ns\], and the same on the steady clock; on arrival
+    /// if there is none.
+    begins: Option<(i64, Duration)>,
+    /// What the whole arm must not meet; unchecked if there is none.
+    obstacles: Option<Arc<ObstacleSet>>,
 }
 
 /// Who moves.
@@ -77,7 +75,9 @@ pub struct Mover(Mutex<State>);
 
 impl Mover {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        state
     }
 
     /// A place in the order of what was asked for. Requests are checked before they begin, some
@@ -105,14 +105,41 @@ impl Mover {
         Ok(cancel)
     }
 
-    /// Whether `execution` is still the last that was sent.
+    /// Whether `execution` is still what the arm is on; something newer takes its place only once
+    /// the controller has accepted it.
     pub fn is_current(&self, execution: &Execution) -> bool {
-        self.state().sent == execution.id
+        let state = self.state();
+        let is = |motion: Option<&Motion>| motion.is_some_and(|motion| motion.id == execution.id);
+        is(state.current()) || is(state.last.as_ref())
     }
 
-    /// Whether the last that was sent was to stop.
+    /// Whether what the arm is on was to stop it.
     pub fn was_stopped(&self) -> bool {
-        self.state().stopping
+        self.state().current().is_some_and(|motion| motion.stopping)
+    }
+
+    /// How far `execution` is, if the arm is on it.
+    pub fn advance(&self, execution: &Execution, now: Duration) -> Option<Advance> {
+        let state = self.state();
+        let motion = state.current().filter(|motion| motion.id == execution.id)?;
+        let elapsed = now.min(motion.ends).saturating_sub(motion.began);
+        let positions = motion.at(now)?.positions;
+        let names = motion.trajectory.joint_names.iter().cloned();
+        Some(Advance {
+            elapsed,
+            left: motion.ends.saturating_sub(now),
+            expected: names.zip(positions).collect(),
+            error: motion.error.clone(),
+        })
+    }
+
+    /// Takes note of how far the controller says that the arm is off.
+    pub fn off(&self, goal: &GoalId, joint: &str, error: f64) {
+        if let Some(motion) = &mut self.state().last {
+            if motion.goal.as_ref() == Some(goal) {
+                motion.error = Some((joint.to_owned(), error));
+            }
+        }
     }
 
     /// How often the stop service was called.
@@ -122,28 +149,71 @@ impl Mover {
 
     /// What is left at `now` of the trajectory that was sent last.
     pub fn rest_of_the_motion(&self, now: Duration) -> Option<Trajectory> {
-        let state = self.state();
-        let (began, trajectory) = state.last.as_ref()?;
-        let gone = now.saturating_sub(*began).as_secs_f64();
-        let mut rest = Trajectory {
-            joint_names: trajectory.joint_names.clone(),
-            points: vec![trajectory.sample(gone)?],
-        };
-        let ahead = trajectory.points.iter().filter(|point| point.time > gone);
-        rest.points.extend(ahead.cloned());
-        for point in &mut rest.points {
-            point.time -= gone;
+        self.state().current()?.rest(now)
+    }
+
+    /// Where the arm will be after `lead`, at the next point of the trajectory that it is on; `None`
+    /// if it is at rest, does not follow, or if nobody can say because the controller has
+    /// another clock.
+    pub fn ahead(&self, shared: &Shared, view: &View, lead: Duration) -> Option<Ahead> {
+        self.state().ahead(shared, view, lead, true)
+    }
+
+    /// Takes note of where the arm was at a time on the steady clock, see [`Motion::observe`].
+    pub fn observe(&self, time: Duration, position: &dyn Fn(&str) -> Option<f64>, commanded: bool) {
+        let mut state = self.state();
+        if let Some(motion) = state.last.as_mut().filter(|motion| motion.before.is_none()) {
+            motion.observe(time, position, commanded);
         }
-        Some(rest)
+    }
+
+    /// How long it took last to plan and to go over to that.
+    pub fn took(&self) -> Duration {
+        self.state().took
+    }
+
+    /// Takes note of how long that took.
+    pub fn take_note(&self, took: Duration) {
+        self.state().took = took;
+    }
+
+    /// How long the last check of the gate took.
+    pub fn checking(&self) -> Duration {
+        self.state().checking
+    }
+
+    /// What the arm goes on with from the moment `from` until `until`, both on the steady clock, with
+    /// its time zero at `from`; `None` if it is no longer on that motion.
+    pub fn stretch(&self, on: u64, from: Duration, until: Duration) -> Option<Trajectory> {
+        let state = self.state();
+        let motion = state.last.as_ref().filter(|motion| motion.id == on)?;
+        let mut stretch = motion.rest(from)?;
+        let length = until.checked_sub(from)?.as_secs_f64();
+        stretch.points.retain(|point| point.time < length - 1e-6);
+        Some(stretch)
+    }
+
+    /// Where the arm has been on `execution` until `now`, a millisecond apart; `None` if it is on
+    /// another motion.
+    pub fn passed(&self, execution: &Execution, now: Duration) -> Option<Vec<TrajectoryPoint>> {
+        let state = self.state();
+        let motion = state.current().filter(|motion| motion.id == execution.id)?;
+        let steps = (motion.since(now).max(0.0) * 1e3).min(1e6) as u32;
+        let times = (0..=steps).map(|step| motion.began + Duration::from_millis(u64::from(step)));
+        times.map(|time| motion.at(time)).collect()
     }
 
     /// Whether a trajectory is under way at `now`.
     pub fn is_moving(&self, now: Duration) -> bool {
-        now < self.state().ends
+        self.state()
+            .last
+            .as_ref()
+            .is_some_and(|motion| motion.moves(now))
     }
 
     /// Checks a trajectory of the arm against its state now and sends it, unless `cancel` was
-    /// cancelled meanwhile.
+    /// cancelled meanwhile. It begins on arrival, or as the continuation of the motion under way
+    /// at the moment `ahead`. The whole arm must keep out of `obstacles`; `None`: those known now.
     ///
     /// # Errors
     /// [`Code::GateRejected`] with the reason, [`Code::Preempted`], or there is no state.
@@ -152,6 +222,8 @@ impl Mover {
         shared: &Shared,
         trajectory: &Trajectory,
         limits: &MotionLimits,
+        obstacles: Option<Arc<ObstacleSet>>,
+        ahead: Option<&Ahead>,
         cancel: &Cancel,
     ) -> Result<Execution, Failure> {
         let view = shared.view()?;
@@ -161,18 +233,19 @@ impl Mover {
             ..GatePolicy::default()
         };
         let bounds = joint_bounds(&view.robot.chain, limits);
-        let whereabouts = Whereabouts::seen(&view)?;
-        self.pass(
-            shared,
-            &view,
-            trajectory,
-            Terms {
-                bounds,
-                whereabouts,
-                policy,
-            },
-            Some(cancel),
-        )
+        let whereabouts = match ahead {
+            Some(ahead) => Whereabouts::predicted(&view, ahead, policy.max_age),
+            None => Whereabouts::seen(&view)?,
+        };
+        let obstacles = obstacles.unwrap_or_else(|| Arc::clone(&view.obstacles));
+        let terms = Terms {
+            bounds,
+            whereabouts,
+            policy,
+            begins: ahead.map(|ahead| (ahead.stamp_ns, ahead.when)),
+            obstacles: view.parameters.collision.check_motion.then_some(obstacles),
+        };
+        self.pass(shared, &view, trajectory, terms, Some(cancel))
     }
 
     /// Gives up what is being planned and brings the arm to rest within its limits.
@@ -204,10 +277,24 @@ impl Mover {
     ) -> Result<(Execution, Vec<String>), Failure> {
         let view = shared.view()?;
         let chain = &view.robot.chain;
-        let whereabouts = match Whereabouts::seen(&view) {
+        let mut ahead = self.state().ahead(shared, &view, STOP_LEAD, false);
+        let whereabouts = match (&ahead, Whereabouts::seen(&view)) {
+            (Some(ahead), Ok(seen)) => Whereabouts::predicted(&view, ahead, seen.max_age),
             // The stop service must not need what has just failed.
-            Err(failure) if cancel.is_none() => self.expected(&view, &failure).ok_or(failure)?,
-            seen => seen?,
+            (_, Err(failure)) if cancel.is_none() => {
+                let expected = self.expected(&view).ok_or_else(|| failure.clone())?;
+                let why = format!(
+                    "stopped from where the arm should be, for {}",
+                    failure.message
+                );
+                let predicted = Whereabouts::predicted(&view, &expected, f64::INFINITY);
+                ahead = shared.clocks.agree().then_some(expected);
+                Whereabouts {
+                    note: Some(why),
+                    ..predicted
+                }
+            }
+            (_, seen) => seen?,
         };
         let limits = view.parameters.motion_limits(chain)?;
         let stop = stop_trajectory(chain, &whereabouts.q, &whereabouts.speeds, &limits)
@@ -238,51 +325,24 @@ impl Mover {
             }
         }
         let note = whereabouts.note.clone();
-        let mut sent = self.pass(
-            shared,
-            &view,
-            &stop.trajectory,
-            Terms {
-                bounds,
-                whereabouts,
-                policy,
-            },
-            cancel,
-        )?;
+        let terms = Terms {
+            bounds,
+            whereabouts,
+            policy,
+            begins: ahead.map(|ahead| (ahead.stamp_ns, ahead.when)),
+            // Coming to rest is the best that it can do.
+            obstacles: None,
+        };
+        let mut sent = self.pass(shared, &view, &stop.trajectory, terms, cancel)?;
         sent.notes.extend(note);
         Ok((sent, stop.outside))
     }
 
-    /// Where the arm should be on the trajectory that was sent last, if it is under way.
-    fn expected(&self, view: &View, why: &Failure) -> Option<Whereabouts> {
-        let chain = &view.robot.chain;
-        let point = {
-            let state = self.state();
-            let (began, trajectory) = state.last.as_ref().filter(|_| view.now < state.ends)?;
-            trajectory.sample(view.now.saturating_sub(*began).as_secs_f64())?
-        };
-        if point.positions.len() != chain.dof() || point.velocities.len() != chain.dof() {
-            return None;
-        }
-        let joints = chain.dofs.iter().zip(&point.positions);
-        let measured = joints.map(|(dof, position)| {
-            let joint = MeasuredJoint {
-                position: *position,
-                velocity: None,
-                age: 0.0,
-            };
-            (dof.name.clone(), joint)
-        });
-        Some(Whereabouts {
-            measured: measured.collect(),
-            q: point.positions,
-            speeds: point.velocities,
-            max_age: f64::INFINITY,
-            note: Some(format!(
-                "stopped from where the arm should be, for {}",
-                why.message
-            )),
-        })
+    /// Where the arm should be in a moment, if it is under way.
+    fn expected(&self, view: &View) -> Option<Ahead> {
+        let state = self.state();
+        let motion = state.current().filter(|motion| motion.moves(view.now))?;
+        ahead_on(motion, view, STOP_LEAD)
     }
 
     fn pass(
@@ -298,19 +358,40 @@ impl Mover {
             mut bounds,
             whereabouts,
             policy,
+            begins,
+            obstacles,
         } = terms;
+        outgoing.stamp_ns = begins.map(|(stamp_ns, _)| stamp_ns);
         let mut measured = whereabouts.measured;
         let max_age = whereabouts.max_age;
         hold_the_others(view, max_age, &mut outgoing, &mut bounds, &mut measured)?;
+        // A robot without shapes cannot be checked; what plans with the whole arm says so.
+        let checker = obstacles.and_then(|obstacles| {
+            Checker::new(view, &view.robot.chain, &obstacles, &mut Vec::new()).ok()
+        });
+        let order = chain_order(view);
+        let scratch = RefCell::new((CheckScratch::default(), Vec::new()));
+        let free = |values: &[f64]| {
+            let (scratch, q) = &mut *scratch.borrow_mut();
+            q.clear();
+            q.extend(order.iter().filter_map(|&index| values.get(index)));
+            checker
+                .as_ref()
+                .map_or(Ok(()), |checker| checker.obstruction(q, scratch))
+        };
         let context = GateContext {
             controller_joints: &view.robot.controller_joints,
             bounds: &bounds,
             measured: &measured,
             now_ns: nanoseconds_of(&view.stamp),
             policy: &policy,
-            collision: None,
+            collision: checker.is_some().then_some(&free),
         };
-        let checked = check(outgoing, &context)?;
+        let began = Instant::now();
+        let checked = check(outgoing, &context).inspect_err(|_| {
+            shared.counts.gate_refusals.count();
+        })?;
+        self.state().checking = began.elapsed();
         let notes = checked.clamped().iter().map(|clamp| {
             format!(
                 "joint \"{}\" was moved from {} onto its limit {}",
@@ -336,26 +417,51 @@ impl Mover {
         if cancel.is_some_and(Cancel::is_cancelled) {
             return Err(preempted());
         }
-        if !shared.outputs.trajectory.publish(&message) {
-            return Err(Failure::new(
-                Code::Failure,
-                "the trajectory could not be published",
-            ));
+        // Whoever can be cancelled can do something else; the stop service cannot.
+        if cancel.is_some() && begins.is_some_and(|(_, when)| shared.now() >= when) {
+            let message = "checking took so long that it is past the moment to begin";
+            return Err(Failure::new(Code::TimedOut, message));
         }
+        let sending = shared.outputs.controller.send(message)?;
+        shared.counts.sent.count();
         state.sent += 1;
         let now = shared.now();
-        state.ends = now + duration;
-        state.last = Some((now, trajectory.clone()));
-        // Nothing but the stop service comes without a way to cancel it.
-        state.stopping = cancel.is_none();
-        Ok(Execution {
+        let began = begins.map_or(now, |(_, when)| when);
+        let before = state.last.take().filter(|before| before.moves(now));
+        let motion = Motion {
             id: state.sent,
-            ends: state.ends,
+            began,
+            ends: began + duration,
+            // Nothing but the stop service comes without a way to cancel it.
+            stopping: cancel.is_none(),
+            trajectory: trajectory.clone(),
+            goal: sending.goal,
+            phases: sending.phases,
+            error: None,
+            // A stamp says exactly when.
+            heard: begins.is_some(),
+            before: before.map(Box::new),
+        };
+        let execution = Execution {
+            id: motion.id,
+            ends: motion.ends,
             target,
             notes,
             guard: None,
-        })
+            phases: motion.phases.clone(),
+        };
+        state.last = Some(motion);
+        Ok(execution)
     }
+}
+
+/// Where the arm's joints are among those of the controller.
+fn chain_order(view: &View) -> Vec<usize> {
+    let controller = &view.robot.controller_joints;
+    let joints = view.robot.chain.dofs.iter();
+    joints
+        .filter_map(|dof| controller.iter().position(|name| *name == dof.name))
+        .collect()
 }
 
 /// The failure of a motion that was replaced.

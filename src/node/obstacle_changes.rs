@@ -50,6 +50,7 @@ pub async fn apply(shared: Arc<Shared>, mut changes: UnboundedReceiver<Change>) 
                 background(&shared, move |shared| polygon(shared, &message)).await
             }
         };
+        shared.obstacles_changed.notify_waiters();
         shared.drawing.touch();
         if let Some(report) = report {
             shared.report(&report);
@@ -101,7 +102,9 @@ fn polygon(shared: &Shared, message: &geometry_msgs::msg::PolygonStamped) -> Rep
     // A sensor that sends the same polygon again and again must not fill the memory.
     if let Ok(view) = shared.view() {
         let options = &view.parameters.planning.polygon;
-        if let Some(id) = known.same_shape(&sent, &view.frames(), options) {
+        let named = view.named(vec![sent.clone()]);
+        let shape = named.first().unwrap_or(&sent);
+        if let Some(id) = known.same_shape(shape, &view.plane_frames(), options) {
             return Report::ok(about, format!("this shape is already there as \"{id}\""))
                 .with("id", id);
         }
@@ -119,10 +122,12 @@ fn changed(shared: &Shared, about: &'static str, changes: &[Sent], replace_all: 
     };
     let options = &view.parameters.planning.polygon;
     // Nobody else changes the set: all changes come through this task.
-    match view
-        .obstacles
-        .changed(changes, replace_all, &view.frames(), options)
-    {
+    match view.obstacles.changed(
+        &view.named(changes.to_vec()),
+        replace_all,
+        &view.plane_frames(),
+        options,
+    ) {
         Ok(applied) => {
             let ids = applied.set.ids();
             let message = format!("{} obstacle(s) known now", ids.len());

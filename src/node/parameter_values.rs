@@ -98,7 +98,15 @@ pub fn from_overrides(
 }
 
 fn is_slip(name: &str, error: &ParameterError) -> bool {
-    let ours = ["ik.", "planning.", "trajectory.", "tracking.", "mock_"];
+    let ours = [
+        "ik.",
+        "planning.",
+        "trajectory.",
+        "tracking.",
+        "collision.",
+        "execution.",
+        "mock_",
+    ];
     ours.iter().any(|prefix| name.starts_with(prefix))
         || matches!(error, ParameterError::Unknown { hint, .. } if !hint.is_empty())
 }

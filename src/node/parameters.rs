@@ -9,7 +9,7 @@ use super::parameter_values::{ParameterError, Values};
 use crate::ik::Posture;
 use crate::model::Chain;
 use crate::planar::{Contact, PolygonOptions, SelfCrossing};
-use crate::trajectory::{LimitDefaults, LimitsError, MotionLimits};
+use crate::trajectory::{LimitDefaults, LimitsError, MotionLimits, TimingOptions};
 
 /// Parameters of the mock controller.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,18 @@ pub struct PlanningParameters {
     pub angle_step: f64,
     /// \[rad or m\]
     pub max_joint_step: f64,
+    /// Frame of the planning plane, empty: the base link.
+    pub plane_frame: String,
+    /// Whether all links are kept out of obstacles.
+    pub whole_arm: bool,
+    /// Whether the tip may leave its route.
+    pub leave_route: bool,
+    /// Height above the plane for going over obstacles \[m\], if that is allowed.
+    pub safe_height: Option<f64>,
+    /// \[m\]
+    pub deviation: f64,
+    /// \[rad\]
+    pub angle_deviation: f64,
     /// Time for one plan, waiting for others included.
     pub timeout: Duration,
 }
@@ -81,8 +93,53 @@ pub struct TimingParameters {
     pub max_acceleration: Vec<f64>,
     /// \[rad/s² or m/s²\]
     pub default_max_acceleration: f64,
+    /// Empty or one value a degree of freedom \[rad/s³ or m/s³\].
+    pub max_jerk: Vec<f64>,
+    /// \[rad/s³ or m/s³\]; none: not limited.
+    pub default_max_jerk: Option<f64>,
+    /// Limits of the tip.
+    pub tip: TimingOptions,
     /// \[s\]
     pub sample_period: f64,
+}
+
+/// Parameters of checks of the whole arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollisionParameters {
+    /// Path or `package://` of the SRDF; may be empty.
+    pub srdf_file: String,
+    /// Folders with packages.
+    pub mesh_paths: Vec<String>,
+    /// \[m\]
+    pub link_clearance: f64,
+    /// Height of the ground \[m\], if there is one.
+    pub ground: Option<f64>,
+    /// Whether motions are checked before they are sent, and while the arm moves.
+    pub check_motion: bool,
+}
+
+/// How trajectories get to the controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// By topic.
+    Topic,
+    /// By action.
+    Action,
+}
+
+/// Parameters of the controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControllerSettings {
+    /// How trajectories get there.
+    pub interface: Interface,
+    /// Where they go by topic.
+    pub topic: String,
+    /// Where they go by action.
+    pub action: String,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Its joints in its order; empty: the chain's.
+    pub joints: Vec<String>,
 }
 
 /// All parameters, checked.
@@ -100,10 +157,8 @@ pub struct Parameters {
     pub use_soft_limits: bool,
     /// The mock controller.
     pub mock: MockParameters,
-    /// Where trajectories go.
-    pub controller_topic: String,
-    /// Empty: the chain's.
-    pub controller_joints: Vec<String>,
+    /// The controller.
+    pub controller: ControllerSettings,
     /// \[s\]
     pub joint_state_max_age: f64,
     /// \[rad or m\]
@@ -118,6 +173,10 @@ pub struct Parameters {
     pub planning: PlanningParameters,
     /// Timing.
     pub timing: TimingParameters,
+    /// Checks of the whole arm.
+    pub collision: CollisionParameters,
+    /// Whether an obstacle in the way makes the arm plan anew.
+    pub replan: bool,
     /// Largest change of a joint by one tracking pose \[rad or m\].
     pub tracking_max_step: f64,
 }
@@ -143,6 +202,11 @@ impl Reader<'_> {
             Some(ParameterValue::Double(number)) => *number,
             _ => 0.0,
         }
+    }
+
+    /// A limit, zero for none.
+    fn limit(&self, name: &str) -> Option<f64> {
+        Some(self.number(name)).filter(|limit| *limit > 0.0)
     }
 
     fn count(&self, name: &str) -> u32 {
@@ -183,8 +247,17 @@ impl Parameters {
                 initial_positions: read.numbers("mock_initial_positions"),
                 publish_tf: read.flag("mock_publish_tf"),
             },
-            controller_topic: read.text("controller_topic"),
-            controller_joints: read.texts("controller_joints"),
+            controller: ControllerSettings {
+                interface: match read.text("controller_interface").as_str() {
+                    "action" => Interface::Action,
+                    _ => Interface::Topic,
+                },
+                topic: read.text("controller_topic"),
+                action: read.text("controller_action"),
+                timeout: Duration::try_from_secs_f64(read.number("controller_timeout"))
+                    .unwrap_or(Duration::MAX),
+                joints: read.texts("controller_joints"),
+            },
             joint_state_max_age: read.number("joint_state_max_age"),
             start_tolerance: read.number("start_tolerance"),
             limit_tolerance: read.number("limit_tolerance"),
@@ -217,6 +290,14 @@ impl Parameters {
                 tip_step: read.number("planning.tip_step"),
                 angle_step: read.number("planning.angle_step"),
                 max_joint_step: read.number("planning.max_joint_step"),
+                plane_frame: read.text("planning.plane_frame"),
+                whole_arm: read.flag("planning.whole_arm"),
+                leave_route: read.flag("planning.leave_route"),
+                safe_height: read
+                    .flag("planning.over")
+                    .then(|| read.number("planning.safe_height")),
+                deviation: read.number("planning.deviation"),
+                angle_deviation: read.number("planning.angle_deviation"),
                 timeout: Duration::try_from_secs_f64(read.number("planning.timeout"))
                     .unwrap_or(Duration::MAX),
             },
@@ -226,8 +307,25 @@ impl Parameters {
                 default_max_velocity: read.number("trajectory.default_max_velocity"),
                 max_acceleration: read.numbers("trajectory.max_acceleration"),
                 default_max_acceleration: read.number("trajectory.default_max_acceleration"),
+                max_jerk: read.numbers("trajectory.max_jerk"),
+                default_max_jerk: read.limit("trajectory.default_max_jerk"),
+                tip: TimingOptions {
+                    tip_speed: read.limit("trajectory.max_tip_speed"),
+                    tip_acceleration: read.limit("trajectory.max_tip_acceleration"),
+                    ..TimingOptions::default()
+                },
                 sample_period: read.number("trajectory.sample_period"),
             },
+            collision: CollisionParameters {
+                srdf_file: read.text("srdf_file"),
+                mesh_paths: read.texts("mesh_paths"),
+                link_clearance: read.number("collision.link_clearance"),
+                ground: read
+                    .flag("collision.ground")
+                    .then(|| read.number("collision.ground_height")),
+                check_motion: read.flag("collision.check_motion"),
+            },
+            replan: read.flag("execution.replan"),
             tracking_max_step: read.number("tracking.max_step"),
         }
     }
@@ -242,6 +340,7 @@ impl Parameters {
             ("ik.preferred_posture", &self.ik.preferred_posture),
             ("ik.posture_weights", &self.ik.posture_weights),
             ("trajectory.max_acceleration", &self.timing.max_acceleration),
+            ("trajectory.max_jerk", &self.timing.max_jerk),
         ] {
             if !list.is_empty() && list.len() != chain.dof() {
                 return Err(ParameterError::NotAllowed {
@@ -293,7 +392,12 @@ impl Parameters {
                 acceleration_by_joint: accelerations
                     .zip(self.timing.max_acceleration.iter().copied())
                     .collect(),
-                ..LimitDefaults::default()
+                jerk: self.timing.default_max_jerk,
+                jerk_by_joint: chain
+                    .joint_names()
+                    .into_iter()
+                    .zip(self.timing.max_jerk.iter().copied())
+                    .collect(),
             },
         )
     }

@@ -42,7 +42,7 @@ fn defaults_pass_their_own_checks_and_reach_their_fields() {
     assert_eq!(parameters.ik.max_iterations, 200);
     assert_eq!(parameters.planning.contact, Contact::Blocked);
     assert_eq!(
-        parameters.controller_topic,
+        parameters.controller.topic,
         "joint_trajectory_controller/joint_trajectory"
     );
 }
@@ -195,7 +195,7 @@ fn whole_numbers_and_empty_lists_are_understood_and_other_nodes_parameters_let_b
     let parameters = Parameters::new(&values);
     assert_eq!(parameters.mock.rate, 50.0);
     assert_eq!(parameters.ik.preferred_posture, [0.0, 1.0]);
-    assert!(parameters.controller_joints.is_empty());
+    assert!(parameters.controller.joints.is_empty());
     assert!(parameters.timing.max_acceleration.is_empty());
     assert_eq!(foreign, ["camera_frame_rate_limit_of_someone_else"]);
 }

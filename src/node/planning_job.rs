@@ -1,16 +1,17 @@
 //! From what was asked for to a plan; computes, so call it where that holds nothing up.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::codes::{Code, Failure};
 use super::collisions::Checker;
 use super::context::View;
 use super::ik_request::from_parameters;
-use super::obstacles::Sent;
+use super::obstacles::{ObstacleSet, Sent};
 use crate::kinematics::Pose;
 use crate::motion::{plan, Plan, PlanError, PlanSettings};
 use crate::planning::{check_goals, PathRequest, PathSettings};
-use crate::trajectory::MotionLimits;
+use crate::trajectory::{MotionLimits, TimedPath, Trajectory};
 
 /// What is to be planned.
 #[derive(Debug, Clone)]
@@ -29,6 +30,10 @@ pub struct Order {
     pub velocity_scaling: f64,
     /// Fraction of the acceleration limits; 0: the parameter's.
     pub acceleration_scaling: f64,
+    /// Whether the tip may leave its route; the parameter may allow it, too.
+    pub leave_route: bool,
+    /// Whether the part of the way that is possible is wanted where not all of it is.
+    pub partial: bool,
 }
 
 impl Order {
@@ -42,6 +47,8 @@ impl Order {
             extra: Vec::new(),
             velocity_scaling: 0.0,
             acceleration_scaling: 0.0,
+            leave_route: false,
+            partial: false,
         }
     }
 }
@@ -53,6 +60,10 @@ pub struct Planned {
     pub plan: Plan,
     /// The arm's limits without scaling, for the gate.
     pub limits: MotionLimits,
+    /// The limits that it keeps, scaling included.
+    pub scaled: MotionLimits,
+    /// Time between two points of the trajectory \[s\].
+    pub period: f64,
     /// What a user should know.
     pub notes: Vec<String>,
     /// How long it took.
@@ -61,13 +72,15 @@ pub struct Planned {
     pub beware: bool,
     /// The distance to obstacles that was kept \[m\].
     pub clearance: f64,
-    /// The obstacles that were known, unless the order had some of its own.
-    pub known: Option<std::sync::Arc<super::obstacles::ObstacleSet>>,
+    /// The obstacles that were known.
+    pub known: Arc<ObstacleSet>,
+    /// What it was planned for.
+    pub order: Order,
 }
 
 impl Planned {
-    /// In words.
-    pub fn summary(&self) -> String {
+    /// In words, with the trajectory that was made of it.
+    pub fn summary(&self, sent: &Trajectory) -> String {
         let path = &self.plan.path;
         let near = if path.min_clearance.is_finite() {
             format!(", {:.3} m from the nearest obstacle", path.min_clearance)
@@ -77,7 +90,7 @@ impl Planned {
         format!(
             "path of {:.3} m in {:.2} s{near} (road map {})",
             path.length,
-            self.plan.trajectory.duration(),
+            sent.duration(),
             path.scene.roadmap
         )
     }
@@ -92,6 +105,27 @@ pub struct Unplanned {
     pub fraction: f64,
     /// The tip's path so far.
     pub tip_path: Vec<Pose>,
+    /// The motion so far, where it was asked for.
+    pub trajectory: Option<Trajectory>,
+}
+
+impl Unplanned {
+    /// What is to be said of a plan that failed; with `partial`, the motion up to there.
+    fn new(error: PlanError, view: &View, settings: &PlanSettings, partial: bool) -> Unplanned {
+        let chain = &view.robot.chain;
+        let trajectory = error.partial().filter(|_| partial).and_then(|part| {
+            let limits = &settings.limits;
+            let timed = TimedPath::with_options(&part.joint_path, chain, limits, &settings.timing);
+            let trajectory = timed
+                .ok()?
+                .trajectory(chain.joint_names(), settings.sample_period);
+            trajectory.ok()
+        });
+        Unplanned {
+            trajectory,
+            ..Unplanned::from(error)
+        }
+    }
 }
 
 impl From<Failure> for Unplanned {
@@ -100,6 +134,7 @@ impl From<Failure> for Unplanned {
             failure,
             fraction: 0.0,
             tip_path: Vec::new(),
+            trajectory: None,
         }
     }
 }
@@ -112,6 +147,7 @@ impl From<PlanError> for Unplanned {
             tip_path: error
                 .partial()
                 .map_or(Vec::new(), |partial| partial.tip_path.clone()),
+            trajectory: None,
         }
     }
 }
@@ -129,27 +165,28 @@ pub fn plan_order(
     let started = Instant::now();
     let parameters = &view.parameters;
     let chain = &view.robot.chain;
-    let (obstacles, notes) = obstacles(view, &order.extra)?;
+    let (obstacles, notes) = with_extra(view, &order.extra)?;
     let (settings, limits) = settings_of(view, order)?;
     let give_up = || cancelled() || expired();
     let template = from_parameters(parameters, chain, chain, Pose::identity(), &give_up);
+    let mut notes = notes;
+    let arm = arm_to_plan_with(view, &obstacles, &mut notes);
     let request = PathRequest {
         solver: &parameters.ik.solver,
+        collision: arm.as_ref().map(Checker::arm_check),
+        leave_route: order.leave_route || parameters.planning.leave_route,
         ..PathRequest::new(&order.start, &order.goals, &template)
     };
     let result = plan(chain, obstacles.list(), &settings, &request);
     if cancelled() {
         return Err(super::mover::preempted().into());
     }
-    let plan = result?;
-    let mut notes: Vec<String> = notes
-        .into_iter()
-        .chain(plan.path.notes.iter().cloned())
-        .collect();
+    let plan = result.map_err(|error| Unplanned::new(error, view, &settings, order.partial))?;
+    notes.extend(plan.path.notes.iter().cloned());
     let mut beware = None;
-    if !obstacles.is_empty() {
+    if arm.is_none() && !obstacles.is_empty() {
         // A robot without shapes, or a world that cannot be checked, has no such note.
-        let checker = Checker::new(view, chain, obstacles.list(), &mut Vec::new());
+        let checker = Checker::new(view, chain, &obstacles, &mut Vec::new());
         beware = checker
             .ok()
             .and_then(|checker| checker.meets_on_the_way(&plan.trajectory));
@@ -158,19 +195,48 @@ pub fn plan_order(
     Ok(Planned {
         plan,
         limits,
+        scaled: settings.limits,
+        period: settings.sample_period,
         notes,
         time: started.elapsed(),
         clearance: settings.path.clearance,
         beware: beware.is_some(),
-        known: order.extra.is_empty().then_some(obstacles),
+        known: Arc::clone(&view.obstacles),
+        order: order.clone(),
     })
 }
 
-/// How an order is to be planned, and the arm's limits without scaling.
-fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits), Failure> {
+/// The whole arm, where it is to be planned with and can be; what stands against it is added to
+/// `notes`.
+fn arm_to_plan_with(
+    view: &View,
+    obstacles: &Arc<ObstacleSet>,
+    notes: &mut Vec<String>,
+) -> Option<Checker> {
+    if !view.parameters.planning.whole_arm {
+        return None;
+    }
+    match Checker::with_clearance(view, obstacles) {
+        Ok(checker) => Some(checker),
+        Err(failure) => {
+            notes.push(format!(
+                "only the tip is kept out of obstacles: {}",
+                failure.message
+            ));
+            None
+        }
+    }
+}
+
+/// The arm's limits with the scaling of an order, and without.
+///
+/// # Errors
+/// Factors that are no fractions.
+pub fn scaled_limits(view: &View, order: &Order) -> Result<(MotionLimits, MotionLimits), Failure> {
     let parameters = &view.parameters;
-    let chain = &view.robot.chain;
-    let limits = parameters.motion_limits(chain).map_err(Failure::from)?;
+    let limits = parameters
+        .motion_limits(&view.robot.chain)
+        .map_err(Failure::from)?;
     let or_parameter = |sent: f64, parameter: f64| if sent == 0.0 { parameter } else { sent };
     let scaled = limits
         .scaled(
@@ -181,6 +247,13 @@ fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits
             ),
         )
         .map_err(Failure::from)?;
+    Ok((scaled, limits))
+}
+
+/// How an order is to be planned, and the arm's limits without scaling.
+fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits), Failure> {
+    let parameters = &view.parameters;
+    let (scaled, limits) = scaled_limits(view, order)?;
     let settings = PlanSettings {
         path: PathSettings {
             clearance: clearance(order.clearance, parameters.planning.clearance)?,
@@ -195,10 +268,15 @@ fn settings_of(view: &View, order: &Order) -> Result<(PlanSettings, MotionLimits
             angle_step: parameters.planning.angle_step,
             max_joint_step: parameters.planning.max_joint_step,
             limit_tolerance: parameters.limit_tolerance,
+            plane: view.plane()?,
+            safe_height: parameters.planning.safe_height,
+            deviation: parameters.planning.deviation,
+            angle_deviation: parameters.planning.angle_deviation,
             ..PathSettings::default()
         },
         limits: scaled,
         sample_period: parameters.timing.sample_period,
+        timing: parameters.timing.tip.clone(),
     };
     Ok((settings, limits))
 }
@@ -216,12 +294,14 @@ pub fn check_order(
     let started = Instant::now();
     let chain = &view.robot.chain;
     let (settings, _) = settings_of(view, order)?;
-    let (obstacles, _) = obstacles(view, &order.extra)?;
+    let (obstacles, _) = with_extra(view, &order.extra)?;
     let timeout = view.parameters.planning.timeout;
     let give_up = || cancelled() || started.elapsed() >= timeout;
     let template = from_parameters(&view.parameters, chain, chain, Pose::identity(), &give_up);
+    let arm = arm_to_plan_with(view, &obstacles, &mut Vec::new());
     let request = PathRequest {
         solver: &view.parameters.ik.solver,
+        collision: arm.as_ref().map(Checker::arm_check),
         ..PathRequest::new(&order.start, &order.goals, &template)
     };
     check_goals(chain, obstacles.list(), &settings.path, &request)
@@ -236,19 +316,23 @@ fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {
     Err(Failure::new(Code::InvalidRequest, message))
 }
 
-fn obstacles(
-    view: &View,
-    extra: &[Sent],
-) -> Result<(std::sync::Arc<super::obstacles::ObstacleSet>, Vec<String>), Failure> {
+/// The obstacles that are known with the changes that an order brings along, and what is to be
+/// said about those.
+///
+/// # Errors
+/// [`Code::InvalidObstacle`] and other faults in them.
+pub fn with_extra(view: &View, extra: &[Sent]) -> Result<(Arc<ObstacleSet>, Vec<String>), Failure> {
     if extra.is_empty() {
-        return Ok((std::sync::Arc::clone(&view.obstacles), Vec::new()));
+        return Ok((Arc::clone(&view.obstacles), Vec::new()));
     }
     let options = &view.parameters.planning.polygon;
-    match view
-        .obstacles
-        .changed(extra, false, &view.frames(), options)
-    {
-        Ok(applied) => Ok((std::sync::Arc::new(applied.set), applied.notes)),
+    match view.obstacles.changed(
+        &view.named(extra.to_vec()),
+        false,
+        &view.plane_frames(),
+        options,
+    ) {
+        Ok(applied) => Ok((Arc::new(applied.set), applied.notes)),
         Err(errors) => Err(super::obstacles::failure(&errors).of("extra_obstacles")),
     }
 }

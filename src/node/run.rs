@@ -16,9 +16,9 @@ use super::model_source::{Source, SourceError};
 use super::outputs::Outputs;
 use super::parameter_server::ParameterServices;
 use super::parameter_values::{from_overrides, in_words, ParameterError};
-use super::parameters::Parameters;
+use super::parameters::{Interface, Parameters};
 use super::shutdown::Shutdown;
-use super::{description, tasks};
+use super::{description, model_source, tasks};
 
 /// Why the node ended with an error.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +109,13 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         tracing::warn!("parameter {name} was given but does not exist in this node; ignored");
     }
     let parameters = Parameters::new(&values);
+    if parameters.controller.interface == Interface::Action && !cfg!(has_control_msgs) {
+        return Err(NodeError::Parameter(ParameterError::NotAllowed {
+            name: "controller_interface".to_owned(),
+            value: "\"action\"".to_owned(),
+            allowed: "\"topic\": the node was built without control_msgs; install that package (ros-jazzy-control-msgs) and build the node anew".to_owned(),
+        }));
+    }
     let prefixes = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
     let source = Source::find(&parameters, &prefixes)?;
 
@@ -128,6 +135,9 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         outputs,
         shutdown.clone(),
     ));
+    if let Some(srdf) = model_source::srdf(&shared.parameters.get(), &prefixes)? {
+        shared.srdf.set(srdf);
+    }
     description::start(&shared, &source, &absolute(&node, "robot_description"))?;
     let services = ParameterServices::create(&mut node, &mut pumps).map_err(refused)?;
 

@@ -1,5 +1,6 @@
 //! `~/solve_ik`.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::arm_planner_msgs::srv::SolveIk::{Request, Response};
@@ -9,6 +10,7 @@ use super::collisions::Checker;
 use super::context::{with_notes, View};
 use super::convert::{duration_from, duration_message, joint_state_message, text};
 use super::ik_request::{from_parameters, joint_values, posture, tolerance};
+use crate::collision::CheckScratch;
 use crate::ik::{solver, Goal, IkError, IkRequest, IkSolution, IkSolver, Tolerances};
 use crate::model::Chain;
 
@@ -86,8 +88,7 @@ fn question(view: &View, request: &Request) -> Result<Question, Failure> {
     let posture = posture(view, &chain, &request.preferred_posture, &mut notes)?;
     let seed = joint_values("the seed", view, &chain, &request.seed, &mut notes)?;
     let checker = if request.avoid_collisions {
-        let obstacles = view.obstacles.list();
-        let checker = Checker::new(view, &chain, obstacles, &mut notes);
+        let checker = Checker::new(view, &chain, &view.obstacles, &mut notes);
         Some(checker.map_err(|failure| failure.of("avoid_collisions"))?)
     } else {
         None
@@ -121,11 +122,22 @@ fn answer(
         timeout,
         solver,
         checker,
-        notes,
+        mut notes,
     } = question;
     // Budgets by a steady clock: simulated time may stand still.
     let give_up = || cancelled() || started.elapsed() >= timeout;
-    let is_free = |q: &[f64]| checker.as_ref().is_none_or(|checker| checker.is_free(q));
+    // How many were refused, and what the first of them meets.
+    let refused: Mutex<(u32, Option<String>)> = Mutex::default();
+    let is_free = |q: &[f64]| {
+        let Some(checker) = &checker else { return true };
+        let Err(what) = checker.obstruction(q, &mut CheckScratch::default()) else {
+            return true;
+        };
+        let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.0 = refused.0.saturating_add(1);
+        refused.1.get_or_insert_with(|| what.to_string());
+        false
+    };
     let wanted = usize::try_from(request.max_solutions.max(1)).unwrap_or(usize::MAX);
     let asked = IkRequest {
         goal: if request.position_only {
@@ -156,7 +168,14 @@ fn answer(
     };
     match result {
         Ok(solutions) => solved(view, &chain, &solutions, &notes),
-        Err(error) => unsolved(&error, solver, &notes, cancelled()),
+        Err(error) => {
+            let (count, first) = refused.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let met = first.map(|first| {
+                format!("{count} set(s) of joint values that reach the target were refused for a collision; in the first, {first}")
+            });
+            notes.extend(met);
+            unsolved(&error, solver, &notes, cancelled())
+        }
     }
 }
 

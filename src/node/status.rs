@@ -19,7 +19,8 @@ pub enum Level {
 }
 
 impl Level {
-    fn value(self) -> u8 {
+    /// As the message has it.
+    pub fn value(self) -> u8 {
         match self {
             Level::Ok => DiagnosticStatus::OK as u8,
             Level::Warn => DiagnosticStatus::WARN as u8,
@@ -115,6 +116,39 @@ impl Counter {
     pub fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
+
+    /// Counts one more.
+    pub fn count(&self) {
+        self.next();
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What is counted for `/diagnostics`, since the node began.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Trajectories that were sent.
+    pub sent: Counter,
+    /// Trajectories that the gate held back.
+    pub gate_refusals: Counter,
+    /// Trajectories that the controller refused, or did not answer.
+    pub controller_refusals: Counter,
+    /// Trajectories that the controller gave up, or did not follow.
+    pub controller_failures: Counter,
+    /// Motions that were stopped because joint states no longer came.
+    pub stale_stops: Counter,
+    /// Motions that were stopped for an obstacle in their way.
+    pub obstacle_stops: Counter,
+    /// Motions that were planned anew for an obstacle in their way.
+    pub replans: Counter,
+    /// Calls of the stop service.
+    pub stops: Counter,
+    /// Joint states that could not be used.
+    pub bad_states: Counter,
 }
 
 #[cfg(test)]

@@ -9,11 +9,14 @@ use tokio::sync::Semaphore;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
+use super::convert::nanoseconds_of;
 use super::inputs::{Inputs, Requests};
 use super::joint_states::Reported;
 use super::run::Tasks;
 use super::shutdown::Cancel;
-use super::{description, goals, markers, mock, obstacle_changes, plan_path, solve_ik, tracking};
+use super::{
+    description, diagnostics, goals, markers, mock, obstacle_changes, plan_path, solve_ik, tracking,
+};
 
 /// Starts them all.
 pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
@@ -21,6 +24,10 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
     tasks.spawn("joint_states", joint_states(share(), inputs.joint_states));
     if let Some(stream) = inputs.robot_description {
         tasks.spawn("robot_description", description::follow(share(), stream));
+    }
+    if let Some(stream) = inputs.semantic {
+        let task = description::follow_semantic(share(), stream);
+        tasks.spawn("robot_description_semantic", task);
     }
     #[cfg(has_tf2_msgs)]
     {
@@ -55,8 +62,20 @@ pub fn start(tasks: &mut Tasks, shared: &Arc<Shared>, inputs: Inputs) {
     tasks.spawn("stop", goals::stop(share(), inputs.stop));
     tasks.spawn("tracking", tracking::follow(share(), inputs.tracking_pose));
     tasks.spawn("markers", markers::publish(share()));
+    tasks.spawn("diagnostics", diagnostics::publish(share()));
+    #[cfg(has_control_msgs)]
+    if let Some(stream) = inputs.feedback {
+        tasks.spawn("feedback", feedback(share(), stream));
+    }
     if let Some(trajectories) = inputs.mock_trajectory {
-        tasks.spawn("mock controller", mock::control(share(), trajectories));
+        let heard = trajectories.map(mock::Heard::Trajectory);
+        #[cfg(has_control_msgs)]
+        let heard = {
+            let asked = inputs.mock_action.map(|action| action.requests());
+            let asked = futures::stream::iter(asked).flatten();
+            futures::stream::select(heard, asked.map(mock::Heard::Action))
+        };
+        tasks.spawn("mock controller", mock::control(share(), heard.boxed()));
     }
     tasks.spawn(
         "solve_ik",
@@ -112,6 +131,12 @@ async fn joint_states(
 ) {
     while let Some(message) = messages.next().await {
         let now = shared.now();
+        let age_ns = nanoseconds_of(&shared.stamp()) - nanoseconds_of(&message.header.stamp);
+        shared.clocks.note(age_ns);
+        if let Some(when) = then(&shared, now, age_ns) {
+            let position = |name: &str| value_of(name, &message.name, &message.position);
+            shared.mover.observe(when, &position, false);
+        }
         let reported = Reported {
             names: &message.name,
             positions: &message.position,
@@ -123,7 +148,55 @@ async fn joint_states(
                     shared.warn_now_and_then(&oddity.to_string());
                 }
             }
-            Err(rejected) => shared.warn_now_and_then(&rejected.to_string()),
+            Err(rejected) => {
+                shared.counts.bad_states.count();
+                shared.warn_now_and_then(&rejected.to_string());
+            }
+        }
+    }
+}
+
+/// When a message of that age was made, on the steady clock; `None` if its stamp says nothing.
+fn then(shared: &Shared, now: std::time::Duration, age_ns: i64) -> Option<std::time::Duration> {
+    if !shared.clocks.agree() {
+        return None;
+    }
+    now.checked_sub(std::time::Duration::from_nanos(
+        u64::try_from(age_ns.max(0)).ok()?,
+    ))
+}
+
+fn value_of(name: &str, names: &[String], values: &[f64]) -> Option<f64> {
+    let index = names.iter().position(|one| one == name)?;
+    values.get(index).copied()
+}
+
+/// Takes note of what the controller says about where the arm is.
+#[cfg(has_control_msgs)]
+async fn feedback(
+    shared: Arc<Shared>,
+    mut messages: BoxStream<
+        'static,
+        r2r::control_msgs::action::FollowJointTrajectory::FeedbackMessage,
+    >,
+) {
+    while let Some(message) = messages.next().await {
+        let feedback = &message.feedback;
+        let off = feedback.joint_names.iter().zip(&feedback.error.positions);
+        let sizes = off.map(|(name, error)| (name, error.abs()));
+        // NaN says nothing.
+        let worst = sizes
+            .filter(|(_, error)| !error.is_nan())
+            .max_by(|one, other| one.1.total_cmp(&other.1));
+        let goal = super::follow_action::goal_id(&message.goal_id);
+        if let Some((joint, error)) = worst {
+            shared.mover.off(&goal, joint, error);
+        }
+        let age_ns = nanoseconds_of(&shared.stamp()) - nanoseconds_of(&feedback.header.stamp);
+        if let Some(when) = then(&shared, shared.now(), age_ns) {
+            let desired = &feedback.desired.positions;
+            let position = |name: &str| value_of(name, &feedback.joint_names, desired);
+            shared.mover.observe(when, &position, true);
         }
     }
 }

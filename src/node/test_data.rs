@@ -78,6 +78,8 @@ pub fn view(name: &str, q: &[f64], parameters: &[(&'static str, ParameterValue)]
         states: Arc::new(states),
         tf: Some(Arc::new(TfBuffer::default())),
         obstacles: Arc::new(ObstacleSet::default()),
+        srdf: Arc::default(),
+        collisions: Arc::default(),
         now: Duration::ZERO,
         stamp: r2r::builtin_interfaces::msg::Time { sec: 7, nanosec: 0 },
     }

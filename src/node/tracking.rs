@@ -3,6 +3,7 @@
 //! Each pose gives one short motion from the arm's state now, velocity included, to the joint
 //! values of the pose. There is no search around obstacles here; a pose inside one is refused.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use r2r::geometry_msgs::msg::PoseStamped;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
+use super::execution::accepted;
 use super::ik_request::from_parameters;
 use super::mover::{Execution, REST_SPEED};
 use super::shutdown::Cancel;
@@ -19,7 +21,7 @@ use super::status::Report;
 use crate::ik::{solver, IkRequest};
 use crate::kinematics::Pose;
 use crate::model::Chain;
-use crate::motion::{violation, PATH_TOLERANCE};
+use crate::motion::{violation_in, PATH_TOLERANCE};
 use crate::trajectory::{JointState, MotionLimits, Segment, Trajectory, TrajectoryPoint};
 
 /// Without a pose for this long, the next one is compared with where the arm is.
@@ -50,7 +52,7 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
     });
     let mut last: Option<Last> = None;
     let mut cancel: Option<Cancel> = None;
-    let mut reported: Option<(Code, Duration)> = None;
+    let mut told = Told::default();
     let mut stream = Stream::default();
     while newest.changed().await.is_ok() {
         let Some(pose) = newest.borrow_and_update().clone() else {
@@ -62,7 +64,7 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
                 PAUSE.as_secs()
             );
             let failure = Failure::new(Code::Preempted, message);
-            tell(&shared, &failure, &mut reported);
+            told.failure(&shared, &failure);
             last = None;
             continue;
         }
@@ -85,7 +87,7 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
             match readable.and_then(|_| shared.mover.begin(ticket, &shared.shutdown)) {
                 Ok(begun) => cancel = Some(begun),
                 Err(failure) => {
-                    tell(&shared, &failure, &mut reported);
+                    told.failure(&shared, &failure);
                     continue;
                 }
             }
@@ -95,13 +97,18 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
         };
         let working = Arc::clone(&shared);
         let work = tokio::task::spawn_blocking(move || track(&working, &pose, from, &running));
-        let result = work.await.unwrap_or_else(|error| {
+        let mut result = work.await.unwrap_or_else(|error| {
             tracing::error!("tracking failed: {error}");
             Err(Failure::new(
                 Code::Failure,
                 "tracking failed inside; the node's log says more",
             ))
         });
+        if let Ok((_, Some(execution))) = &result {
+            if let Err(failure) = accepted(&shared, execution).await {
+                result = Err(failure);
+            }
+        }
         let now = shared.now();
         match result {
             Ok((goal, execution)) => {
@@ -111,27 +118,45 @@ pub async fn follow(shared: Arc<Shared>, mut poses: BoxStream<'static, PoseStamp
                     when: now,
                     execution: execution.or(before),
                 });
-                if begins || reported.is_some() {
+                if told.is_news(None, begins, now) {
                     shared.report(
                         &Report::ok("tracking_pose", "following").with("state", "tracking"),
                     );
                 }
-                reported = None;
             }
-            Err(failure) => tell(&shared, &failure, &mut reported),
+            Err(failure) => told.failure(&shared, &failure),
         }
     }
 }
 
-/// Reports a failure, unless the same was reported just now.
-fn tell(shared: &Shared, failure: &Failure, reported: &mut Option<(Code, Duration)>) {
-    let now = shared.now();
-    let again = reported.is_some_and(|(code, when)| {
-        code == failure.code && now.saturating_sub(when) < REPORT_AGAIN
-    });
-    if !again {
-        *reported = Some((failure.code, now));
-        shared.report(&Report::failed("tracking_pose", failure).with("state", "refused"));
+/// What was reported, so that poses that come a hundred times a second do not flood the reports,
+/// even where good and bad ones alternate.
+#[derive(Debug, Default)]
+struct Told {
+    /// What was told last; no code means that all is well.
+    last: Option<Option<Code>>,
+    /// When each was told last.
+    when: HashMap<Option<Code>, Duration>,
+}
+
+impl Told {
+    /// Whether to tell this now; a failure is told again while it lasts.
+    fn is_news(&mut self, what: Option<Code>, begins: bool, now: Duration) -> bool {
+        let before = self.when.get(&what);
+        let due = before.is_none_or(|when| now.saturating_sub(*when) >= REPORT_AGAIN);
+        let changed = self.last != Some(what);
+        if !(due && (changed || begins || what.is_some())) {
+            return false;
+        }
+        self.last = Some(what);
+        self.when.insert(what, now);
+        true
+    }
+
+    fn failure(&mut self, shared: &Shared, failure: &Failure) {
+        if self.is_news(Some(failure.code), false, shared.now()) {
+            shared.report(&Report::failed("tracking_pose", failure).with("state", "refused"));
+        }
     }
 }
 
@@ -187,7 +212,9 @@ fn track(
         Failure::new(Code::InvalidMotionPlan, message)
     })?;
     outside_obstacles(&view, &trajectory)?;
-    let execution = shared.mover.send(shared, &trajectory, &limits, cancel)?;
+    let execution = shared
+        .mover
+        .send(shared, &trajectory, &limits, None, None, cancel)?;
     Ok((goal, Some(execution)))
 }
 
@@ -196,14 +223,17 @@ fn track(
 fn outside_obstacles(view: &View, trajectory: &Trajectory) -> Result<(), Failure> {
     let (chain, obstacles) = (&view.robot.chain, view.obstacles.list());
     let clearance = view.parameters.planning.clearance;
-    let Some((missing, obstacle)) = violation(chain, obstacles, clearance, trajectory) else {
+    let plane = view.plane()?;
+    let violation =
+        |trajectory: &Trajectory| violation_in(&plane, chain, obstacles, clearance, trajectory);
+    let Some((missing, obstacle)) = violation(trajectory) else {
         return Ok(());
     };
     let standing = Trajectory {
         joint_names: trajectory.joint_names.clone(),
         points: trajectory.points.iter().take(1).cloned().collect(),
     };
-    let already = violation(chain, obstacles, clearance, &standing).map_or(0.0, |(now, _)| now);
+    let already = violation(&standing).map_or(0.0, |(now, _)| now);
     if missing <= already + PATH_TOLERANCE {
         return Ok(());
     }

@@ -101,3 +101,20 @@ fn there_is_no_short_motion_through_a_limit() {
         None
     );
 }
+
+#[test]
+fn alternating_good_and_bad_poses_are_told_once_a_second() {
+    let mut told = Told::default();
+    let mut count = 0;
+    for step in 0..500u32 {
+        let now = Duration::from_millis(u64::from(step) * 10);
+        let what = (step % 2 == 1).then_some(Code::Unreachable);
+        count += u32::from(told.is_news(what, false, now));
+    }
+    // Five seconds, two kinds.
+    assert!((8..=12).contains(&count), "{count}");
+    // The last change is told in the end.
+    let later = Duration::from_secs(7);
+    assert!(told.is_news(None, false, later) || told.last == Some(None));
+    assert!(!told.is_news(None, false, later + REPORT_AGAIN));
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::codes::Failure;
 use super::context::View;
 use super::mover::REST_SPEED;
+use super::moves::Ahead;
 use crate::trajectory::{JointBounds, MeasuredJoint, OutgoingTrajectory};
 
 /// Where the arm is, as far as is known.
@@ -35,6 +36,28 @@ impl Whereabouts {
             max_age: view.parameters.joint_state_max_age,
             note: None,
         })
+    }
+
+    /// The arm's state where it will be in a moment; further joints of the controller may be known
+    /// for `max_age` \[s\].
+    pub fn predicted(view: &View, ahead: &Ahead, max_age: f64) -> Whereabouts {
+        let joints = view.robot.chain.dofs.iter();
+        let states = ahead.point.positions.iter().zip(&ahead.point.velocities);
+        let measured = joints.zip(states).map(|(dof, (&position, &velocity))| {
+            let measured = MeasuredJoint {
+                position,
+                velocity: Some(velocity),
+                age: 0.0,
+            };
+            (dof.name.clone(), measured)
+        });
+        Whereabouts {
+            measured: measured.collect(),
+            q: ahead.point.positions.clone(),
+            speeds: ahead.point.velocities.clone(),
+            max_age,
+            note: None,
+        }
     }
 }
 

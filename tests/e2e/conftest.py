@@ -105,7 +105,8 @@ class Starter:
             base, tip = OWN_ARMS[description]
         process = self.node({"urdf_file": str(file), **parameters}, **options)
         topic = {"controller_topic": parameters["controller_topic"]} if "controller_topic" in parameters else {}
-        return Arm(process, self.client, file.read_text(), base, tip, **topic)
+        by_topic = parameters.get("controller_interface", "topic") == "topic"
+        return Arm(process, self.client, file.read_text(), base, tip, by_topic=by_topic, **topic)
 
     def finish(self):
         """End every node with SIGINT; each must end well."""

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from arm import Arm, assert_code, assert_report, values_of
+from arm import TIP_ALONE, Arm, assert_code, assert_report, values_of
 from arm_planner_msgs.msg import ErrorCode
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
@@ -19,7 +19,7 @@ MOCK = {"mock_controller": True, "mock_initial_positions": HOME}
 
 
 def start(starter, **parameters):
-    arm = starter.arm("six_axis", {**MOCK, **{name.replace("__", "."): value for name, value in parameters.items()}})
+    arm = starter.arm("six_axis", {**MOCK, **TIP_ALONE, **{name.replace("__", "."): value for name, value in parameters.items()}})
     arm.joints()
     return arm
 

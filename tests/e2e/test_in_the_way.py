@@ -17,7 +17,15 @@ START, GOAL = (0.40, -0.30, 0.26), (0.40, 0.30, 0.26)
 
 @pytest.fixture
 def arm(starter):
-    parameters = {"mock_controller": True, "mock_initial_positions": HOME, "trajectory.velocity_scaling": 0.3}
+    # What there is for the tip alone; test_on_the_move.py has the rest.
+    parameters = {
+        "mock_controller": True,
+        "mock_initial_positions": HOME,
+        "trajectory.velocity_scaling": 0.3,
+        "planning.whole_arm": False,
+        "collision.check_motion": False,
+        "execution.replan": False,
+    }
     started = starter.arm("six_axis", parameters)
     started.joints()
     begin = len(started.reports.messages)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from arm import assert_code, assert_report, values_of
+from arm import TIP_ALONE, assert_code, assert_report, values_of
 from arm_planner_msgs.msg import PolygonObstacle
 from geometry_msgs.msg import PolygonStamped
 from messages import obstacle, obstacles, polygon_stamped, removal, stamped
@@ -17,7 +17,7 @@ SQUARE = box(*PLACE, 0.1, 0.1)
 
 @pytest.fixture(scope="module")
 def arm(module_starter):
-    started = module_starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME})
+    started = module_starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME, **TIP_ALONE})
     started.joints()
     return started
 

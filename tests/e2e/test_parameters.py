@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arm import assert_code
+from arm import TIP_ALONE, assert_code
 from messages import obstacle, stamped
 from planar import box, clearance
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -18,7 +18,7 @@ CRATE = box(0.48, 0.08, 0.1, 0.1)
 @pytest.fixture
 def arm(starter):
     """An arm for one test."""
-    started = starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME})
+    started = starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME, **TIP_ALONE})
     started.joints()
     return started
 

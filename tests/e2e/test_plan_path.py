@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arm import assert_code
+from arm import TIP_ALONE, assert_code
 from messages import obstacle, obstacles, removal, seconds, stamped, stamped_matrix
 from planar import box, clearance
 from robot import angle_between, pose_matrix
@@ -44,7 +44,7 @@ class Scene:
 def scene(request, module_starter):
     home, start, goal = ARMS[request.param]
     parameters = {"mock_controller": True, "mock_initial_positions": home, "mock_publish_tf": False}
-    arm = module_starter.arm(request.param, parameters, namespace=f"/{request.param}")
+    arm = module_starter.arm(request.param, {**parameters, **TIP_ALONE}, namespace=f"/{request.param}")
     arm.joints()
     return Scene(arm, start, goal)
 

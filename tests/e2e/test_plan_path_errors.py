@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arm import assert_code
+from arm import TIP_ALONE, assert_code
 from arm_planner_msgs.msg import ErrorCode
 from messages import DOWN, obstacle, obstacles, removal, stamped
 from planar import box
@@ -17,7 +17,7 @@ CRATE = box(0.50, 0.08, 0.12, 0.12)
 
 @pytest.fixture(scope="module")
 def arm(module_starter):
-    started = module_starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME})
+    started = module_starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME, **TIP_ALONE})
     started.joints()
     return started
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arm import assert_code
+from arm import TIP_ALONE, assert_code
 from geometry_msgs.msg import PoseStamped
 from messages import obstacle, obstacles, stamped
 from planar import box, clearance
@@ -21,7 +21,7 @@ def heading(angle):
 
 @pytest.fixture(scope="module")
 def arm(module_starter):
-    started = module_starter.arm("planar_3r", {"mock_controller": True, "mock_initial_positions": HOME})
+    started = module_starter.arm("planar_3r", {"mock_controller": True, "mock_initial_positions": HOME, **TIP_ALONE})
     started.joints()
     started.send_obstacles(obstacles(obstacle("crate", CRATE)))
     return started

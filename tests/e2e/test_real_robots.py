@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arm import assert_code
+from arm import TIP_ALONE, assert_code
 from builtin_interfaces.msg import Duration
 from messages import obstacle, stamped_matrix
 from planar import box, clearance
@@ -39,6 +39,7 @@ def arm(request, module_starter, robots):
         "mock_controller": True,
         "mock_initial_positions": home,
         "mock_publish_tf": False,
+        **TIP_ALONE,
     }
     started = module_starter.arm(robots / file, parameters, namespace=f"/{request.param}")
     assert len(started.chain.names) == len(home)

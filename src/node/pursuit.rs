@@ -1,0 +1,295 @@
+//! From a goal to a motion under way: blended into the one that goes on, or from rest.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+
+use super::codes::{Code, Failure};
+use super::context::{Shared, View};
+use super::execution::{accepted, blocking, come_to_rest, guard, in_background, send, show};
+use super::mover::Execution;
+use super::moves::Ahead;
+use super::planning_job::{scaled_limits, with_extra, Order, Planned, Unplanned};
+use super::shutdown::Cancel;
+use crate::motion::{violation_in, PATH_TOLERANCE};
+use crate::trajectory::{blend, stop_configuration, Trajectory};
+
+/// A trajectory that goes on from a moving state begins this much later than it is sent.
+const SEND_LEAD: Duration = Duration::from_millis(20);
+/// What checking and sending takes after planning.
+const FINISH: Duration = Duration::from_millis(40);
+/// The least and the greatest time that is given to planning while the arm moves on.
+const LEADS: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(2));
+
+/// Makes an order from where the arm will be, with what is to be said about it.
+pub type OrderAt<'a> =
+    dyn Fn(&View, Vec<f64>) -> Result<(Order, Vec<String>), Failure> + Send + Sync + 'a;
+
+/// A motion under way.
+pub struct Going {
+    /// What it follows.
+    pub planned: Planned,
+    /// Its execution.
+    pub execution: Execution,
+    /// What was sent.
+    pub sent: Trajectory,
+    /// What a user should know.
+    pub notes: Vec<String>,
+    /// Things as they were when it was ordered.
+    pub view: View,
+}
+
+/// Plans for the arm wherever it is and sends what was planned: a moving arm goes over from what it
+/// does now without a stop where that is possible, otherwise it comes to rest first. `at_rest` asks
+/// for the latter. Where nothing can be planned, what goes on is left alone.
+///
+/// # Errors
+/// See [`Unplanned`].
+pub async fn pursue(
+    shared: &Arc<Shared>,
+    order_at: &OrderAt<'_>,
+    at_rest: bool,
+    cancel: &Cancel,
+    turns: &Arc<Semaphore>,
+) -> Result<Going, Unplanned> {
+    let mut lead = lead(shared);
+    // A second try knows how long planning takes.
+    for _ in 0..2 {
+        if at_rest {
+            break;
+        }
+        match on_the_move(shared, order_at, lead, cancel, turns).await? {
+            Moved::Going(going) => return Ok(*going),
+            Moved::Late(took) => lead = (2 * took + FINISH).clamp(LEADS.0, LEADS.1),
+            Moved::Not => break,
+        }
+    }
+    come_to_rest(shared, cancel).await?;
+    let view = shared.view()?;
+    let state = view.state(&view.robot.chain).map_err(Failure::from)?;
+    let (order, mut notes) = order_at(&view, state.q())?;
+    let planned = in_background(shared, order, cancel, turns).await?;
+    show(shared, &planned);
+    let execution = send(shared, &planned, cancel).await?;
+    notes.extend(planned.notes.iter().cloned());
+    notes.extend(execution.notes.iter().cloned());
+    Ok(Going {
+        sent: planned.plan.trajectory.clone(),
+        planned,
+        execution,
+        notes,
+        view,
+    })
+}
+
+/// How long planning while the arm moves on is likely to take, and to spare.
+pub fn lead(shared: &Shared) -> Duration {
+    (shared.mover.took() * 3 / 2 + FINISH).clamp(LEADS.0, LEADS.1)
+}
+
+/// What came of planning for an arm on the move.
+pub enum Moved {
+    /// It goes over to the new motion.
+    Going(Box<Going>),
+    /// Planning took so long that it is past the place to go over.
+    Late(Duration),
+    /// It is at rest, or cannot go over without a stop.
+    Not,
+}
+
+/// Plans from where the arm will be after `lead`, and goes over to that without a stop.
+///
+/// # Errors
+/// There is no plan; what goes on is left alone.
+pub async fn on_the_move(
+    shared: &Arc<Shared>,
+    order_at: &OrderAt<'_>,
+    lead: Duration,
+    cancel: &Cancel,
+    turns: &Arc<Semaphore>,
+) -> Result<Moved, Unplanned> {
+    let began = Instant::now();
+    let view = shared.view()?;
+    let tip = &view.parameters.timing.tip;
+    // A blend knows no limits of the tip.
+    let ahead = match (tip.tip_speed, tip.tip_acceleration) {
+        (None, None) => shared.mover.ahead(shared, &view, lead),
+        _ => None,
+    };
+    let Some(ahead) = ahead else {
+        let clocks = shared.clocks.agree();
+        tracing::debug!(
+            "not gone over: it cannot be said where the arm will be (clocks agree: {clocks})"
+        );
+        return Ok(Moved::Not);
+    };
+    let chain = &view.robot.chain;
+    // Any order will do: only its factors on the limits count here.
+    let (order, _) = order_at(&view, ahead.point.positions.clone())?;
+    let (limits, _) = scaled_limits(&view, &order)?;
+    let Ok(start) = stop_configuration(chain, &ahead.point, &limits) else {
+        return Ok(Moved::Not);
+    };
+    let (order, mut notes) = order_at(&view, start)?;
+    let planned = match in_background(shared, order, cancel, turns).await {
+        Ok(planned) => planned,
+        // From another place there may be a way.
+        Err(unplanned) if is_about_the_start(&unplanned) => return Ok(Moved::Not),
+        Err(unplanned) => return Err(unplanned),
+    };
+    if shared.now() + SEND_LEAD >= ahead.when {
+        let took = began.elapsed();
+        tracing::debug!("planning took {took:?} of {lead:?}: too late to go over");
+        return Ok(Moved::Late(took));
+    }
+    let going = {
+        let (shared, planned) = (Arc::clone(shared), planned.clone());
+        let (ahead, cancel) = (ahead.clone(), cancel.clone());
+        blocking(move || go_over(&shared, &planned, &ahead, &cancel)).await??
+    };
+    let took = began.elapsed();
+    shared.mover.take_note(took);
+    let Some((mut execution, sent)) = going else {
+        let late = shared.now() + SEND_LEAD >= ahead.when;
+        tracing::debug!("not gone over: {took:?} of {lead:?} were taken, late: {late}");
+        return Ok(if late { Moved::Late(took) } else { Moved::Not });
+    };
+    execution.guard = Some(guard(&planned));
+    accepted(shared, &execution).await?;
+    show(shared, &planned);
+    notes.extend(planned.notes.iter().cloned());
+    notes.extend(execution.notes.iter().cloned());
+    Ok(Moved::Going(Box::new(Going {
+        planned,
+        execution,
+        sent,
+        notes,
+        view,
+    })))
+}
+
+fn is_about_the_start(unplanned: &Unplanned) -> bool {
+    matches!(
+        unplanned.failure.code,
+        Code::StartStateInCollision | Code::StartStateInvalid
+    )
+}
+
+/// Sends what is left of the motion until `ahead`, and from there on the new one blended into it;
+/// `None` if that does not go well without a stop.
+fn go_over(
+    shared: &Shared,
+    planned: &Planned,
+    ahead: &Ahead,
+    cancel: &Cancel,
+) -> Result<Option<(Execution, Trajectory)>, Failure> {
+    let view = shared.view()?;
+    let chain = &view.robot.chain;
+    let path = &planned.plan.path.joint_path;
+    let Ok(joined) = blend(chain, &ahead.point, path, &planned.scaled, planned.period) else {
+        return Ok(None);
+    };
+    let view = shared.view()?;
+    let lead = SEND_LEAD + 2 * shared.mover.checking();
+    let Some(first) = shared.mover.ahead(shared, &view, lead) else {
+        return Ok(None);
+    };
+    if first.id != ahead.id || first.when >= ahead.when {
+        tracing::debug!("not gone over: another motion, or too late");
+        return Ok(None);
+    }
+    let stretch = shared.mover.stretch(ahead.id, first.when, ahead.when);
+    let Some(trajectory) = stretch.and_then(|stretch| {
+        let offset = ahead.when.saturating_sub(first.when).as_secs_f64();
+        together(stretch, joined.trajectory, offset)
+    }) else {
+        return Ok(None);
+    };
+    let (obstacles, _) = with_extra(&view, &planned.order.extra)?;
+    let plane = view.plane()?;
+    // Off its route the tip keeps no clearance of its own; the arm keeps the links', see the gate.
+    if planned.plan.path.left_route.is_empty() {
+        match violation_in(
+            &plane,
+            chain,
+            obstacles.list(),
+            planned.clearance,
+            &trajectory,
+        ) {
+            Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
+                tracing::debug!("not gone over: {missing:.4} m too close to \"{obstacle}\"");
+                return Ok(None);
+            }
+            _ => {}
+        }
+    }
+    let sent = shared.mover.send(
+        shared,
+        &trajectory,
+        &planned.limits,
+        Some(obstacles),
+        Some(&first),
+        cancel,
+    );
+    match sent {
+        Ok(execution) => Ok(Some((execution, trajectory))),
+        Err(failure) if matches!(failure.code, Code::GateRejected | Code::TimedOut) => {
+            tracing::debug!("the arm comes to rest first: {}", failure.message);
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// One trajectory from two, the second one beginning at `offset` \[s\]; `None` where the first has no
+/// accelerations, which the second one needs.
+fn together(first: Trajectory, second: Trajectory, offset: f64) -> Option<Trajectory> {
+    if first
+        .points
+        .iter()
+        .any(|point| point.accelerations.is_empty())
+    {
+        return None;
+    }
+    let mut whole = first;
+    for (index, mut point) in second.points.into_iter().enumerate() {
+        point.time = ((point.time + offset) * 1e9).round() / 1e9;
+        if index == 0 {
+            // The acceleration jumps here. With one of its two values a quintic would swing over
+            // before or after the jump; without it cubics meet here, which do not.
+            point.accelerations.clear();
+        }
+        whole.points.push(point);
+    }
+    Some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::TrajectoryPoint;
+
+    #[test]
+    fn two_trajectories_become_one_with_rising_times() {
+        let point = |time: f64, at: f64, acceleration: &[f64]| TrajectoryPoint {
+            time,
+            positions: vec![at],
+            velocities: vec![1.0],
+            accelerations: acceleration.to_vec(),
+        };
+        let trajectory = |points| Trajectory {
+            joint_names: vec!["j".into()],
+            points,
+        };
+        let first = trajectory(vec![point(0.0, 0.0, &[0.0]), point(0.02, 0.02, &[0.0])]);
+        let second = trajectory(vec![point(0.0, 0.04, &[-1.0]), point(0.02, 0.06, &[-1.0])]);
+        let whole = together(first.clone(), second.clone(), 0.04).unwrap();
+        let times: Vec<f64> = whole.points.iter().map(|point| point.time).collect();
+        assert_eq!(times, [0.0, 0.02, 0.04, 0.06]);
+        assert!(whole.points[2].accelerations.is_empty());
+        assert_eq!(whole.points[3].accelerations, [-1.0]);
+        let without = trajectory(vec![point(0.0, 0.0, &[])]);
+        assert!(together(without, second, 0.04).is_none());
+    }
+}
