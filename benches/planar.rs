@@ -2,17 +2,23 @@
 //!
 //! First the growth: build and query times over the number of corners, with the exponent of a fitted
 //! power law, for every kind of scene and road map, and after how many queries a stored graph has cost
-//! less than the lazy mode (the road map `auto` goes by that). Then single figures by criterion.
+//! less than the lazy mode (the road map `auto` goes by that), and what it costs to follow one obstacle
+//! that moves. Then single figures by criterion.
+//!
+//! With a folder in `ARM_PLANNER_SCENES` the scenes are written there, too, for
+//! `arm-planner path-batch --scene`.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
 use arm_planner::planar::offset::inflate_all;
-use arm_planner::planar::{Join, Obstacle, PlanarWorld, Polygon, PolygonOptions, WorldOptions};
-use arm_planner::roadmap::{build_roadmap, Roadmap};
+use arm_planner::planar::{
+    Edit, Join, Obstacle, PlanarWorld, Polygon, PolygonOptions, WorldOptions,
+};
+use arm_planner::roadmap::{build_roadmap, DynamicRoadmap, Roadmap};
 use criterion::{criterion_group, criterion_main, Criterion};
-use nalgebra::Point2;
+use nalgebra::{Point2, Vector2};
 
 #[path = "../tests/planar_support/mod.rs"]
 #[allow(dead_code)]
@@ -65,6 +71,17 @@ impl Scene {
     fn world(&self) -> Arc<PlanarWorld> {
         let options = WorldOptions::default();
         Arc::new(PlanarWorld::build(self.obstacles.clone(), None, &options).unwrap())
+    }
+
+    /// In the form that `path-batch` reads.
+    fn write(&self, path: &std::path::Path) -> std::io::Result<()> {
+        let pair = |p: &Point2<f64>| [p.x, p.y];
+        let ring = |o: &Obstacle| o.polygon.outer().iter().map(pair).collect::<Vec<_>>();
+        let scene = serde_json::json!({
+            "obstacles": self.obstacles.iter().map(ring).collect::<Vec<_>>(),
+            "queries": self.queries.iter().map(|q| q.each_ref().map(pair)).collect::<Vec<_>>(),
+        });
+        std::fs::write(path, scene.to_string())
     }
 
     fn build(&self, roadmap: &str) -> Box<dyn Roadmap> {
@@ -184,6 +201,57 @@ fn table(kind: &str, make: Make, sizes: &[(&str, &[usize])]) {
     }
 }
 
+/// What it takes to follow random obstacles that move a little, one at a time.
+fn changes(kind: &str, make: Make, sizes: &[usize]) {
+    println!(
+        "\n{kind}: one obstacle changed\n{:>25} {:>12} {:>11} {:>13}",
+        "n", "median [ms]", "p99 [ms]", "rebuild [ms]"
+    );
+    let mut points = Vec::new();
+    for n in sizes {
+        let scene = Scene::new(&make(*n), 0);
+        let (rebuild, mut map) = least(3, || DynamicRoadmap::new(scene.world()));
+        let mut random = Random(5);
+        let mut moved = || {
+            let which = random.below(scene.obstacles.len());
+            let by = Vector2::new(random.between(-5.0, 5.0), random.between(-5.0, 5.0));
+            let obstacle = &map.world().obstacles()[which];
+            let ring: Vec<_> = obstacle.polygon.outer().iter().map(|p| p + by).collect();
+            let edit = Edit {
+                remove: vec![which as u32],
+                at: which,
+                insert: vec![Obstacle {
+                    id: obstacle.id.clone(),
+                    polygon: Polygon::from_points(&ring).unwrap(),
+                }],
+            };
+            let begin = Instant::now();
+            map = map.edited(&edit).unwrap();
+            begin.elapsed().as_secs_f64() * 1e3
+        };
+        let mut times: Vec<f64> = (0..100).map(|_| moved()).collect();
+        times.sort_by(f64::total_cmp);
+        println!(
+            "{:>25} {:>12.3} {:>11.3} {rebuild:>13.3}",
+            scene.vertices, times[49], times[98]
+        );
+        points.push((scene.vertices as f64, times[49]));
+    }
+    println!("{:>25} {:>12.2}", "n^…", exponent(&points));
+}
+
+/// Where the user wants to have the scenes.
+fn write_scenes(folder: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (kind, make) in KINDS {
+        for n in [1000, 5000, 50_000] {
+            let scene = Scene::new(&make(n), if n > 5000 { 200 } else { 1000 });
+            scene.write(&folder.join(format!("{kind}-{}.json", scene.vertices)))?;
+        }
+    }
+    Ok(())
+}
+
 fn growth(_: &mut Criterion) {
     // As `cargo test` runs benchmarks: that they run at all.
     let is_test = std::env::args().any(|argument| argument == "--test");
@@ -198,8 +266,16 @@ fn growth(_: &mut Criterion) {
             ("trapezoidal_map", &[250, 500, 1000, 2000, 5000]),
         ]
     };
+    let changed: &[usize] = match is_test {
+        true => &[60, 120],
+        false => &[250, 500, 1000, 2000, 5000],
+    };
     for (kind, make) in KINDS {
         table(kind, make, sizes);
+        changes(kind, make, changed);
+    }
+    if let Some(folder) = std::env::var_os("ARM_PLANNER_SCENES") {
+        write_scenes(folder.as_ref()).unwrap();
     }
     println!();
 }

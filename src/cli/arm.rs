@@ -28,7 +28,7 @@ impl ArmOptions {
     pub(super) fn load(&self) -> Result<(RobotModel, Chain), CliError> {
         let model = read_model(&self.urdf)?;
         for warning in &model.warnings {
-            eprintln!("arm-planner: warning: {warning}");
+            errln!("arm-planner: warning: {warning}");
         }
         let chain = model
             .chain(&self.base, &self.tip, self.soft_limits)
@@ -162,7 +162,7 @@ impl JointValues {
                     crate::ik::seed_from_names(chain, names, values, Some(fallback))
                         .map_err(|error| CliError::BadInput(error.to_string()))?;
                 for warning in warnings {
-                    eprintln!("arm-planner: warning: {warning}");
+                    errln!("arm-planner: warning: {warning}");
                 }
                 Ok(values)
             }

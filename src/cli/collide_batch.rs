@@ -148,7 +148,7 @@ pub(super) fn run(options: &CollideBatch) -> Result<(), CliError> {
     }
     let model = read_model(&options.urdf)?;
     for warning in &model.warnings {
-        eprintln!("arm-planner: warning: {warning}");
+        errln!("arm-planner: warning: {warning}");
     }
     let pick = |own: &str, file: &Option<String>| match (own, file) {
         ("", Some(file)) => file.clone(),
@@ -204,7 +204,7 @@ pub(super) fn run(options: &CollideBatch) -> Result<(), CliError> {
         write_text(path, &to_json(&output)?)?;
     }
     if options.json {
-        println!("{}", to_json(&summary)?);
+        outln!("{}", to_json(&summary)?);
     } else {
         print(&summary);
     }
@@ -382,9 +382,9 @@ fn print(summary: &Summary) {
         format!("{:.2}", summary.median_us),
         format!("{:.2}", summary.p99_us),
     ];
-    print!("{}", table::render(&header, &[row]));
+    out!("{}", table::render(&header, &[row]));
     for comparison in &summary.comparisons {
-        println!(
+        outln!(
             "verdicts on {}: {} of {} disagree",
             comparison.with,
             comparison.disagreements.len(),
@@ -413,10 +413,10 @@ fn print(summary: &Summary) {
             })
             .collect();
         if !rows.is_empty() {
-            print!("{}", table::render(&header, &rows));
+            out!("{}", table::render(&header, &rows));
         }
         if comparison.disagreements.len() > TOLD {
-            println!("and {} more", comparison.disagreements.len() - TOLD);
+            outln!("and {} more", comparison.disagreements.len() - TOLD);
         }
     }
 }

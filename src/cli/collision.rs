@@ -76,14 +76,14 @@ impl ShapeOptions {
                 .map_err(|error| CliError::BadInput(format!("{}: {error}", path.display())))?;
             let (allowed, warnings) = srdf.allowed_pairs(model);
             for warning in warnings {
-                eprintln!("arm-planner: warning: {}: {warning}", path.display());
+                errln!("arm-planner: warning: {}: {warning}", path.display());
             }
             options.allowed = allowed;
         }
         let meshes = load_meshes(model, Some(urdf), &self.package_paths);
         let arm = CollisionModel::with_meshes(model, chain, &meshes, &options);
         for warning in arm.warnings() {
-            eprintln!("arm-planner: warning: {warning}");
+            errln!("arm-planner: warning: {warning}");
         }
         if !arm.has_shapes() {
             return Err(CliError::BadInput(format!(

@@ -83,7 +83,7 @@ pub(super) fn run(options: &Fk) -> Result<(), CliError> {
     if options.json {
         let text = serde_json::to_string_pretty(&output)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
-        println!("{text}");
+        outln!("{text}");
     } else {
         print(&output);
     }
@@ -110,7 +110,7 @@ fn check(model: &RobotModel, chain: &Chain, q: &[f64], tip: &Pose) -> Result<Che
 }
 
 fn print(output: &Output) {
-    println!("{} in {}", output.tip, output.base);
+    outln!("{} in {}", output.tip, output.base);
     let names = ["x [m]", "y [m]", "z [m]", "qx", "qy", "qz", "qw"];
     let values = output.position.iter().chain(&output.quaternion);
     let rows: Vec<Vec<String>> = names
@@ -118,14 +118,15 @@ fn print(output: &Output) {
         .zip(values)
         .map(|(name, value)| vec![(*name).to_owned(), format!("{value:.9}")])
         .collect();
-    print!("{}", table::render(&["", "value"], &rows));
+    out!("{}", table::render(&["", "value"], &rows));
     if !output.within_limits {
-        println!("outside the joint limits");
+        outln!("outside the joint limits");
     }
     if let Some(check) = &output.check {
-        println!(
+        outln!(
             "crate k differs by {:.1e} m and {:.1e} rad",
-            check.position_difference, check.orientation_difference
+            check.position_difference,
+            check.orientation_difference
         );
     }
 }

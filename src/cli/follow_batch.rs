@@ -149,7 +149,7 @@ impl FollowBatch {
                 .map_err(|error| CliError::BadInput(error.to_string()))?;
             write_text(out, &text)?;
         }
-        print!("{}", summary(&report));
+        out!("{}", summary(&report));
         Ok(())
     }
 

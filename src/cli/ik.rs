@@ -239,22 +239,22 @@ fn report(
         };
         let text = serde_json::to_string_pretty(&output)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
-        println!("{text}");
+        outln!("{text}");
     } else if error.is_none() {
-        print!("{}", answers(chain, &solutions));
+        out!("{}", answers(chain, &solutions));
         let (plural, count) = (if solutions.len() == 1 { "" } else { "s" }, solutions.len());
         let more = if options.all && count == ALL {
             " (there may be more)"
         } else {
             ""
         };
-        println!("{count} answer{plural} in {time_us:.0} us{more}");
+        outln!("{count} answer{plural} in {time_us:.0} us{more}");
     } else if let Some(nearest) = nearest {
-        println!("no answer; nearest configuration found:");
-        print!("{}", answers(chain, std::slice::from_ref(nearest)));
+        outln!("no answer; nearest configuration found:");
+        out!("{}", answers(chain, std::slice::from_ref(nearest)));
     } else if let Some(best) = best {
-        println!("best try:");
-        print!("{}", answers(chain, std::slice::from_ref(best)));
+        outln!("best try:");
+        out!("{}", answers(chain, std::slice::from_ref(best)));
     }
     match error {
         None => Ok(()),

@@ -354,8 +354,8 @@ fn summary<'a>(options: &IkBatch, solver: &'a str, answers: &[Answer]) -> Summar
 fn print(summary: &Summary<'_>, json: bool) {
     if json {
         match serde_json::to_string_pretty(summary) {
-            Ok(text) => println!("{text}"),
-            Err(error) => eprintln!("arm-planner: {error}"),
+            Ok(text) => outln!("{text}"),
+            Err(error) => errln!("arm-planner: {error}"),
         }
         return;
     }
@@ -389,5 +389,5 @@ fn print(summary: &Summary<'_>, json: bool) {
         header.push("differing");
         row.push(differing.to_string());
     }
-    print!("{}", table::render(&header, &[row]));
+    out!("{}", table::render(&header, &[row]));
 }

@@ -162,7 +162,7 @@ pub(super) fn run(options: &IkTree) -> Result<(), CliError> {
     let bad = |text: String| CliError::BadInput(text);
     let model = read_model(&options.urdf)?;
     for warning in &model.warnings {
-        eprintln!("arm-planner: warning: {warning}");
+        errln!("arm-planner: warning: {warning}");
     }
     let names: Vec<&str> = options
         .goals
@@ -275,18 +275,18 @@ fn print(
         };
         let text = serde_json::to_string_pretty(&output)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
-        println!("{text}");
+        outln!("{text}");
         return Ok(());
     }
     if !failure.is_empty() {
-        println!("best try:");
+        outln!("best try:");
     }
     let joints = tree.dofs.iter().zip(&solution.q);
     let rows: Vec<Vec<String>> = joints
         .map(|(dof, value)| vec![dof.name.clone(), format!("{value:.6}")])
         .collect();
-    print!("{}", table::render(&["joint", "value"], &rows));
-    println!();
+    out!("{}", table::render(&["joint", "value"], &rows));
+    outln!();
     let rows: Vec<Vec<String>> = solution
         .tips
         .iter()
@@ -299,13 +299,19 @@ fn print(
         })
         .collect();
     let header = ["tip", "position error [m]", "orientation error [rad]"];
-    print!("{}", table::render(&header, &rows));
+    out!("{}", table::render(&header, &rows));
     if options.free_base {
-        println!(
+        outln!(
             "base: position {:.6} {:.6} {:.6}, quaternion {:.6} {:.6} {:.6} {:.6}",
-            p.x, p.y, p.z, r.x, r.y, r.z, r.w
+            p.x,
+            p.y,
+            p.z,
+            r.x,
+            r.y,
+            r.z,
+            r.w
         );
     }
-    println!("{} iterations in {time_us:.0} us", solution.iterations);
+    outln!("{} iterations in {time_us:.0} us", solution.iterations);
     Ok(())
 }

@@ -90,21 +90,24 @@ impl Inflate {
             write_text(out, &json.to_string())?;
         }
         if self.json {
-            println!("{json}");
+            outln!("{json}");
         } else {
             let holes: usize = inflated.iter().map(|p| p.holes().len()).sum();
-            println!(
+            outln!(
                 "{} polygon(s) inflated by {} m: {} part(s), {holes} hole(s)",
                 polygons.len(),
                 self.radius,
                 inflated.len()
             );
-            println!(
+            outln!(
                 "{:>5} {:>9} {:>6} {:>18}",
-                "part", "vertices", "holes", "area [m²]"
+                "part",
+                "vertices",
+                "holes",
+                "area [m²]"
             );
             for (k, p) in inflated.iter().enumerate() {
-                println!(
+                outln!(
                     "{k:>5} {:>9} {:>6} {:>18.9}",
                     p.rings().map(<[_]>::len).sum::<usize>(),
                     p.holes().len(),

@@ -74,7 +74,7 @@ pub(super) fn run(options: &Info) -> Result<(), CliError> {
     if options.json {
         let text = serde_json::to_string_pretty(&output)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
-        println!("{text}");
+        outln!("{text}");
     } else {
         print(&output);
     }
@@ -139,14 +139,14 @@ fn output(model: &RobotModel, base: &str) -> Output {
 }
 
 fn print(output: &Output) {
-    println!(
+    outln!(
         "robot {}: {} links, {} joints, root {}",
         output.robot,
         output.links.len(),
         output.joints.len(),
         output.root
     );
-    println!("links: {}\n", output.links.join(", "));
+    outln!("links: {}\n", output.links.join(", "));
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.4}"));
     let rows: Vec<Vec<String>> = output
         .joints
@@ -168,7 +168,7 @@ fn print(output: &Output) {
     let header = [
         "joint", "kind", "parent", "child", "lower", "upper", "velocity", "effort", "mimics",
     ];
-    println!("{}", table::render(&header, &rows));
+    outln!("{}", table::render(&header, &rows));
     let rows: Vec<Vec<String>> = output
         .chains
         .iter()
@@ -186,7 +186,7 @@ fn print(output: &Output) {
             ]
         })
         .collect();
-    print!(
+    out!(
         "{}",
         table::render(
             &["base", "tip", "free", "reach [m]", "closed form", "joints"],
@@ -194,6 +194,6 @@ fn print(output: &Output) {
         )
     );
     for warning in &output.warnings {
-        println!("warning: {warning}");
+        outln!("warning: {warning}");
     }
 }

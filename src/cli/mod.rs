@@ -3,6 +3,9 @@
 //! Exit codes: 0 done, 1 no solution, 2 bad input. Each command is one file
 //! that parses its own arguments and returns a [`CliError`] or what it printed.
 
+#[macro_use]
+mod output;
+
 mod arm;
 mod chart;
 mod collide_batch;
@@ -115,10 +118,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Inflate(command) => command.run(),
         Command::ToppBatch(command) => command.run(),
     };
+    let outcome = outcome.and_then(|()| {
+        output::finish().map_err(|source| CliError::File {
+            path: "standard output".to_owned(),
+            source,
+        })
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("arm-planner: {error}");
+            errln!("arm-planner: {error}");
             ExitCode::from(error.exit_code())
         }
     }

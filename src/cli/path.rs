@@ -138,30 +138,34 @@ impl Path {
                         "edges": roadmap.edge_count(),
                         "expanded": route.expanded,
                     });
-                    println!("{result}");
+                    outln!("{result}");
                     return;
                 }
-                println!("length         {:.9} m", route.length);
+                outln!("length         {:.9} m", route.length);
                 if let Some(shortest) = shortest {
                     let more = (route.length / shortest - 1.0) * 100.0;
-                    println!("shortest       {shortest:.9} m (this path is {more:.1} % longer)");
+                    outln!("shortest       {shortest:.9} m (this path is {more:.1} % longer)");
                 }
                 if let Some(clearance) = clearance {
-                    println!(
+                    outln!(
                         "min clearance  {:.9} m ('{}')",
-                        clearance.distance, clearance.obstacle
+                        clearance.distance,
+                        clearance.obstacle
                     );
                 }
-                println!(
+                outln!(
                     "road map       {}: {} nodes, {} edges, {} expanded",
                     roadmap.name(),
                     roadmap.node_count(),
                     roadmap.edge_count(),
                     route.expanded
                 );
-                println!(
+                outln!(
                     "{:>5} {:>16} {:>16} {:>14}  turns at",
-                    "point", "x [m]", "y [m]", "way [m]"
+                    "point",
+                    "x [m]",
+                    "y [m]",
+                    "way [m]"
                 );
                 let mut way = 0.0;
                 let mut previous: Option<&Point2<f64>> = None;
@@ -169,11 +173,11 @@ impl Path {
                     way += previous.map_or(0.0, |q| (p - q).norm());
                     previous = Some(p);
                     let obstacle = obstacle.as_deref().unwrap_or("");
-                    println!("{k:>5} {:>16.6} {:>16.6} {way:>14.6}  {obstacle}", p.x, p.y);
+                    outln!("{k:>5} {:>16.6} {:>16.6} {way:>14.6}  {obstacle}", p.x, p.y);
                 }
             }
             Err(error) if self.json => {
-                println!("{}", json!({"ok": false, "reason": error.to_string()}));
+                outln!("{}", json!({"ok": false, "reason": error.to_string()}));
             }
             Err(_) => {}
         }

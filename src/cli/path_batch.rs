@@ -162,7 +162,7 @@ impl PathBatch {
             write_text(out, &to_json(&report)?)?;
         }
         if self.json {
-            println!("{}", to_json(&report)?);
+            outln!("{}", to_json(&report)?);
         } else {
             print_table(&report);
         }
@@ -309,20 +309,22 @@ fn to_json(report: &Report) -> Result<String, CliError> {
 
 fn print_table(report: &Report) {
     let failed = report.results.iter().filter(|r| !r.ok).count();
-    println!("scene      {} ({} vertices)", report.scene, report.vertices);
-    println!(
+    outln!("scene      {} ({} vertices)", report.scene, report.vertices);
+    outln!(
         "road map   {} ({} nodes, {} edges)",
-        report.roadmap, report.nodes, report.edges
+        report.roadmap,
+        report.nodes,
+        report.edges
     );
-    println!("build      {:.3} ms", report.build_ms);
-    println!(
+    outln!("build      {:.3} ms", report.build_ms);
+    outln!(
         "queries    {} ({failed} without a path): median {:.1} µs, p99 {:.1} µs",
         report.results.len(),
         report.query_median_us,
         report.query_p99_us
     );
     if let Some(excess) = &report.over_shortest {
-        println!(
+        outln!(
             "lengths    {:.1} % above the shortest on average, {:.1} % at most",
             (excess.mean_ratio - 1.0) * 100.0,
             (excess.max_ratio - 1.0) * 100.0
@@ -334,19 +336,21 @@ fn print_table(report: &Report) {
         ..
     }] = report.results.as_slice()
     {
-        println!("length     {length}");
+        outln!("length     {length}");
         for [x, y] in path {
-            println!("           {x}, {y}");
+            outln!("           {x}, {y}");
         }
     }
     if let Some(reference) = &report.reference {
-        println!(
+        outln!(
             "reference  {} lengths compared, largest relative difference {:.1e} (query {})",
-            reference.compared, reference.max_relative_difference, reference.worst_query
+            reference.compared,
+            reference.max_relative_difference,
+            reference.worst_query
         );
     }
     if let Some(updates) = &report.updates {
-        println!(
+        outln!(
             "updates    {} obstacles moved: median {:.3} ms, p99 {:.3} ms ({} compared with a \
              rebuild of {:.3} ms: equal)",
             updates.moves,

@@ -237,7 +237,7 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
             if options.json {
                 print_json(&success(&plan, planning_time, &stages))
             } else {
-                print!("{}", report(&chain, &plan, planning_time, &stages));
+                out!("{}", report(&chain, &plan, planning_time, &stages));
                 Ok(())
             }
         }
@@ -246,7 +246,7 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
                 print_json(&failure(&chain, &error, planning_time, &stages))?;
             }
             if let (true, Some(part)) = (options.partial && !options.json, error.partial()) {
-                print!("{}", partial_report(&chain, part, error.fraction()));
+                out!("{}", partial_report(&chain, part, error.fraction()));
             }
             Err(sort(error))
         }
@@ -269,7 +269,7 @@ fn whole_arm(
         .iter()
         .all(|link| link.collision.is_empty() && link.visual.is_empty())
     {
-        eprintln!(
+        errln!(
             "arm-planner: warning: the description has no shapes, so the tip alone keeps out of obstacles"
         );
         return Ok(None);
@@ -295,7 +295,7 @@ fn whole_arm(
 fn print_json(output: &Output<'_>) -> Result<(), CliError> {
     let text =
         serde_json::to_string(output).map_err(|error| CliError::BadInput(error.to_string()))?;
-    println!("{text}");
+    outln!("{text}");
     Ok(())
 }
 

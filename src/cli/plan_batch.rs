@@ -122,7 +122,7 @@ impl PlanBatch {
     pub fn run(&self) -> Result<(), CliError> {
         let model = read_model(&self.urdf)?;
         for warning in &model.warnings {
-            eprintln!("arm-planner: warning: {warning}");
+            errln!("arm-planner: warning: {warning}");
         }
         let (file, pairs) = self.read_pairs()?;
         let dof = pairs.first().map_or(0, |[start, _]| start.len());
@@ -157,7 +157,7 @@ impl PlanBatch {
             write_text(out, &text)?;
         }
         if self.json {
-            println!("{text}");
+            outln!("{text}");
         } else {
             print(&report);
         }
@@ -294,33 +294,34 @@ const TOLD: usize = 5;
 
 fn print(report: &Report) {
     let share = |part: usize| 100.0 * part as f64 / report.pairs.max(1) as f64;
-    println!(
+    outln!(
         "scene      {} ({} obstacles)",
-        report.scene, report.obstacles
+        report.scene,
+        report.obstacles
     );
-    println!("chain      {} ({})", report.tip, report.joints.join(", "));
-    println!(
+    outln!("chain      {} ({})", report.tip, report.joints.join(", "));
+    outln!(
         "solved     {} of {} ({:.1} %), {} by the straight way",
         report.solved,
         report.pairs,
         share(report.solved),
         report.straight
     );
-    println!(
+    outln!(
         "time       median {:.3} ms, p99 {:.3} ms, longest {:.3} ms",
         report.median_us * 1e-3,
         report.p99_us * 1e-3,
         report.max_us * 1e-3
     );
-    println!("length     {:.2} times the straight way", report.detour);
+    outln!("length     {:.2} times the straight way", report.detour);
     let failed = report.results.iter().enumerate();
     let failed: Vec<(usize, &str)> = failed
         .filter_map(|(index, result)| Some((index, result.reason.as_deref()?)))
         .collect();
     for (index, reason) in failed.iter().take(TOLD) {
-        println!("pair {index:<5} {reason}");
+        outln!("pair {index:<5} {reason}");
     }
     if failed.len() > TOLD {
-        println!("and {} more", failed.len() - TOLD);
+        outln!("and {} more", failed.len() - TOLD);
     }
 }

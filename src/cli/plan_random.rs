@@ -150,7 +150,7 @@ impl PlanRandom {
                 .map_err(|error| CliError::BadInput(error.to_string()))?;
             write_text(out, &text)?;
         }
-        print!("{}", summary(&report));
+        out!("{}", summary(&report));
         Ok(())
     }
 }

@@ -83,7 +83,7 @@ fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
             PlanarObstacle::from_ring(&id, &points, &PolygonOptions::default())
                 .map_err(|error| error.to_string())?;
         for repair in repairs {
-            eprintln!("arm-planner: obstacle \"{id}\": {repair}");
+            errln!("arm-planner: obstacle \"{id}\": {repair}");
         }
         obstacles.extend(polygons.into_iter().map(|part| Obstacle {
             id: part.id,

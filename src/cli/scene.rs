@@ -207,7 +207,7 @@ impl Scene {
         for (id, repair) in &self.repairs {
             // A winding is nobody's mistake.
             if !matches!(repair, Repair::Reversed) {
-                eprintln!("arm-planner: polygon '{id}': {repair}");
+                errln!("arm-planner: polygon '{id}': {repair}");
             }
         }
     }

@@ -308,5 +308,5 @@ fn print_table(results: &[ItemResult]) {
             ]
         })
         .collect();
-    print!("{}", table::render(&header, &rows));
+    out!("{}", table::render(&header, &rows));
 }

@@ -11,6 +11,7 @@ use super::arrangement::{Arrangement, Edge, Vertex};
 use super::bodies::{Bodies, Kind};
 use super::distance::segment_segment;
 use super::faces::Faces;
+use super::order::z_order;
 use super::predicates::{ray_crosses, Orientation};
 use super::sector::{simple_vertex, Contact, Fan, Sector};
 use super::subdivision::Subdivision;
@@ -25,7 +26,7 @@ pub(crate) const LINK: f64 = 1e-5;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A part.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Part {
     /// Its leftmost (of those the lowest) vertex.
     probe: Point2<f64>,
@@ -35,6 +36,8 @@ pub(crate) struct Part {
     is_simple: bool,
     /// Whether its outlines have rounded crossing points.
     pub rounded: bool,
+    /// Corners that its outlines lack because rounding closed a sliver.
+    pub lost: Vec<Point2<f64>>,
 }
 
 /// All parts of a world.
@@ -169,6 +172,7 @@ impl Parts {
                     depth: 0,
                     is_simple: is_simple[r as usize] && solid,
                     rounded: false,
+                    lost: Vec::new(),
                 });
             }
             // Roots come before what they hold.
@@ -224,9 +228,11 @@ impl Parts {
         rings: &[u32],
         contact: Contact,
     ) -> Arrangement {
-        let Part {
-            depth, is_simple, ..
-        } = self.parts[part as usize];
+        let (depth, is_simple) = {
+            let part = &mut self.parts[part as usize];
+            part.lost.clear();
+            (part.depth, part.is_simple)
+        };
         if let ([r], true) = (rings, is_simple) {
             if let Some(outline) = simple_outline(bodies, *r, depth, contact) {
                 return outline;
@@ -250,9 +256,31 @@ impl Parts {
         self.parts[part as usize].rounded = outlines.rounded;
         if outlines.rounded && bodies.is_truth {
             outlines.keep_corners(|p| bodies.point_is_free(p, contact));
+            self.parts[part as usize].lost = lost_corners(bodies, &own, &outlines, contact);
         }
         outlines
     }
+}
+
+/// Corners of a part's own rings that paths can turn in, and that its outlines do not have.
+fn lost_corners(
+    bodies: &Bodies,
+    own: &Bodies,
+    outlines: &Arrangement,
+    contact: Contact,
+) -> Vec<Point2<f64>> {
+    let kept = outlines.vertices.iter().filter(|v| v.corner.is_some());
+    let mut kept: Vec<u128> = kept.map(|v| z_order(&v.point)).collect();
+    kept.sort_unstable();
+    let mut lost = own.points.clone();
+    lost.retain(|p| {
+        kept.binary_search(&z_order(p)).is_err()
+            && Fan::new(p, &bodies.sectors_at(p), contact)
+                .corner()
+                .is_some()
+            && bodies.point_is_free(p, contact)
+    });
+    lost
 }
 
 /// By how much the count of covering bodies is greater to the left of an edge that a ray along

@@ -120,7 +120,7 @@ impl PlanarWorld {
         for (old_part, part) in self.parts.parts.iter().enumerate() {
             if !is_affected[old_part] {
                 part_map[old_part] = parts.parts.len() as u32;
-                parts.parts.push(*part);
+                parts.parts.push(part.clone());
             }
         }
         let mut affected_rings: Vec<u32> = Vec::new();

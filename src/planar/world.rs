@@ -131,6 +131,8 @@ pub struct PlanarWorld {
     /// What decides whether a point or segment is free.
     pub(super) bodies: Arc<Bodies>,
     pub(super) arrangement: Arrangement,
+    /// Corners to turn in that the merged outlines lack: rounding closed the sliver they ended.
+    lost_corners: Vec<Point2<f64>>,
 }
 
 impl PlanarWorld {
@@ -192,6 +194,8 @@ impl PlanarWorld {
         part_of: Vec<u32>,
     ) -> PlanarWorld {
         arrangement.rounded = parts.parts.iter().any(|p| p.rounded);
+        let lost = parts.parts.iter().flat_map(|p| &p.lost);
+        let lost_corners = lost.copied().collect();
         let sources = Arc::new(sources);
         // Inflated outlines are rounded anyway: what was merged is from now on the truth, so
         // that outlines that nearly coincide are the same for every question. Without
@@ -210,6 +214,7 @@ impl PlanarWorld {
             part_of,
             bodies,
             arrangement,
+            lost_corners,
         }
     }
 
@@ -288,6 +293,13 @@ impl PlanarWorld {
                 Some((p, corner, obstacle))
             })
             .collect()
+    }
+
+    /// Whether a way could be shorter than `length` that turns in a corner which the merged
+    /// outlines lack.
+    pub(crate) fn lacks_a_corner(&self, a: &Point2<f64>, b: &Point2<f64>, length: f64) -> bool {
+        let mut corners = self.lost_corners.iter();
+        corners.any(|c| (c - a).norm() + (b - c).norm() < length)
     }
 
     /// What surrounds `p`: empty unless `p` lies on an outline.

@@ -202,14 +202,21 @@ impl VisibilityGraph {
                 remaining,
             )
         };
+        let is_shortest = |found: &Option<Found>| {
+            let length = found.as_ref().map_or(f64::INFINITY, |f| f.length);
+            !self.world.lacks_a_corner(start, goal, length)
+        };
         let found = between(self.builder);
         let is_rounded = self.world.arrangement().is_rounded();
-        if self.builder == Builder::Naive || !is_rounded || found.as_ref().is_some_and(is_free) {
+        if self.builder == Builder::Naive || !is_rounded {
+            return (&self.nodes, found);
+        }
+        if found.as_ref().is_some_and(is_free) && is_shortest(&found) {
             return (&self.nodes, found);
         }
         // An end beside an edge may lie on the wrong side of its rounded pieces.
         let found = between(Builder::Naive);
-        if found.as_ref().is_none_or(is_free) {
+        if found.as_ref().is_none_or(is_free) && is_shortest(&found) {
             return (&self.nodes, found);
         }
         // Only rounded crossing points of overlapping obstacles that nearly coincide can

@@ -376,8 +376,9 @@ fn taut(
     lazy: bool,
     give_up: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Roadmap>, RoadmapError> {
-    match TautRoadmap::new(name, world.clone(), lazy) {
-        Some(roadmap) => Ok(Box::new(roadmap)),
+    match TautRoadmap::new(name, world.clone(), true) {
+        Some(roadmap) if lazy => Ok(Box::new(roadmap)),
+        Some(roadmap) => boxed(name, roadmap.with_graph(give_up)),
         None => sweep_graph(name, world, give_up),
     }
 }
@@ -425,8 +426,13 @@ mod tests {
     }
 
     #[test]
-    fn slow_builders_give_up_when_asked() {
-        for name in ["visibility_naive", "visibility_sweep", "trapezoidal_map"] {
+    fn builders_give_up_when_asked() {
+        for name in [
+            "visibility_graph",
+            "visibility_naive",
+            "visibility_sweep",
+            "trapezoidal_map",
+        ] {
             let asked = std::cell::Cell::new(0);
             let options = BuildOptions {
                 give_up: &|| {
@@ -435,7 +441,7 @@ mod tests {
                 },
                 ..BuildOptions::default()
             };
-            let error = build_roadmap_with(name, squares(20), &options).unwrap_err();
+            let error = build_roadmap_with(name, squares(40), &options).unwrap_err();
             assert_eq!(error, RoadmapError::GivenUp { name });
             assert_eq!(asked.get(), 6);
             assert!(error.to_string().contains(name));

@@ -55,26 +55,36 @@ impl TautRoadmap {
     /// Builds the triangles and, unless `lazy`, the graph. `None` if the outlines could not
     /// be triangulated.
     pub fn new(name: &'static str, world: Arc<PlanarWorld>, lazy: bool) -> Option<Self> {
-        let mut this = Self::without_graph(name, world.clone(), Self::triangulate(&world)?);
-        if !lazy {
-            let mut edges: Vec<[u32; 2]> = this.seams.edges().collect();
-            let mut stack = SightStack::default();
-            // Sight is mutual: half of all directions are enough.
-            let lower = |p: &Point2<f64>, q: &Point2<f64>| {
-                if in_upper_half(p, q) {
-                    WANTED
-                } else {
-                    LOWER
-                }
-            };
-            for i in 0..this.points.len() as u32 {
-                this.seen_by_node(i, lower, &mut stack, |j| edges.push([i.min(j), i.max(j)]));
-            }
-            edges.sort_unstable();
-            edges.dedup();
-            this.graph = Some(this.adjacency(&edges));
+        let this = Self::without_graph(name, world.clone(), Self::triangulate(&world)?);
+        match lazy {
+            true => Some(this),
+            false => this.with_graph(&|| false),
         }
-        Some(this)
+    }
+
+    /// Finds all edges and stores them. `None` when `give_up` said so.
+    pub(super) fn with_graph(mut self, give_up: &dyn Fn() -> bool) -> Option<Self> {
+        let mut edges: Vec<[u32; 2]> = self.seams.edges().collect();
+        let mut stack = SightStack::default();
+        // Sight is mutual: half of all directions are enough.
+        let lower = |p: &Point2<f64>, q: &Point2<f64>| {
+            if in_upper_half(p, q) {
+                WANTED
+            } else {
+                LOWER
+            }
+        };
+        for i in 0..self.points.len() as u32 {
+            // Reading a clock takes as long as looking around some corners.
+            if i.is_multiple_of(16) && give_up() {
+                return None;
+            }
+            self.seen_by_node(i, lower, &mut stack, |j| edges.push([i.min(j), i.max(j)]));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        self.graph = Some(self.adjacency(&edges));
+        Some(self)
     }
 
     pub(super) fn triangulate(world: &PlanarWorld) -> Option<Triangulation> {
@@ -258,8 +268,13 @@ impl Roadmap for TautRoadmap {
         if !is_exact && !found.as_ref().is_some_and(is_free) {
             found = self.find(&from.by_segments(), &to.by_segments());
         }
-        let found = found.ok_or_else(|| no_path(&self.world, &start.free, &goal.free))?;
-        if is_exact || is_free(&found) {
+        let length = found.as_ref().map_or(f64::INFINITY, |f| f.length);
+        let is_shortest = is_exact || !self.world.lacks_a_corner(ends[0], ends[1], length);
+        if is_shortest && found.is_none() {
+            return Err(no_path(&self.world, &start.free, &goal.free));
+        }
+        let found = found.filter(|found| is_exact || is_shortest && is_free(found));
+        if let Some(found) = found {
             let vertices = self.world.arrangement().vertices();
             let between = found.nodes.iter().map(|&i| {
                 let vertex = &vertices[self.vertices[i as usize] as usize];

@@ -277,3 +277,27 @@ fn inflation_is_written() {
     assert_eq!(written["polygons"].as_array().unwrap().len(), 1);
     assert!((written["polygons"][0]["area"].as_f64().unwrap() - 68.0).abs() < 1e-6);
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = Folder::new("pipe");
+    let scene = folder.write("case.json", SQUARES);
+    let (svg, out) = (folder.path("path.svg"), folder.path("out.json"));
+    for arguments in [
+        &["path", "--scene", &scene, "--svg", &svg][..],
+        &["path-batch", "--scene", &scene, "--out", &out],
+        &["path-batch", "--scene", &scene, "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_arm-planner"))
+            .args(arguments)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "");
+    }
+    assert!(folder.read("path.svg").contains("</svg>"));
+    assert!(folder.read("out.json").contains("build_ms"));
+}

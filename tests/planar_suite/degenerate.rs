@@ -160,3 +160,34 @@ fn a_comb_in_a_boundary_that_touches_it() {
         assert!(ways > 2, "{ways}");
     }
 }
+
+/// Slivers whose corners lie nearer to each other's edges than a crossing point can be rounded.
+#[test]
+fn slivers_far_from_the_origin_that_cross_at_rounding_distance() {
+    let rings = [
+        vec![
+            p(1_000_000.0, -1_000_000.0),
+            p(999_999.996, -999_999.998),
+            p(999_999.999, -1_000_000.003),
+            p(999_999.998, -1_000_000.006),
+        ],
+        vec![
+            p(999_999.998, -1_000_000.004),
+            p(999_999.999, -1_000_000.006),
+            p(999_999.997, -1_000_000.001),
+        ],
+    ];
+    let (start, goal) = (
+        p(999_999.997, -1_000_000.001),
+        p(999_999.999, -1_000_000.006),
+    );
+    for contact in CONTACTS {
+        let world = build(&rings, contact, 0.0);
+        let maps = roadmaps(&world, &[]);
+        assert!(check_answers(&maps, &start, &goal), "{contact:?}");
+        for map in maps.iter().filter(|map| map.is_optimal()) {
+            let length = map.shortest_path(&start, &goal).unwrap().length;
+            assert!((length - 0.0061).abs() < 1e-5, "{}: {length}", map.name());
+        }
+    }
+}
