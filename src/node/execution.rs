@@ -112,7 +112,13 @@ pub async fn in_background(
     // A road map that is being built cannot be given up: its thread is left to end by itself, and
     // keeps its turn, so that there are never more of them.
     tokio::select! {
-        planned = computing => planned?,
+        planned = computing => planned?.map_err(|mut unplanned| {
+            if unplanned.failure.code == Code::TimedOut {
+                let allowed = format!(" ({timeout:?}, the parameter planning.timeout)");
+                unplanned.failure.message.push_str(&allowed);
+            }
+            unplanned
+        }),
         () = cancelled(cancel) => Err(preempted().into()),
         () = tokio::time::sleep(timeout.saturating_sub(started.elapsed()) + GRACE) => {
             Err(late("the road map was being built"))

@@ -101,16 +101,20 @@ struct Step {
 }
 
 impl Frames<'_> {
-    /// The pose of `frame` in the base. Empty means the base; a leading slash is taken off, which
-    /// is noted.
+    /// The pose of `frame` in the base. Empty means the base; a leading slash is taken off; both
+    /// are noted.
     ///
     /// # Errors
     /// See [`FrameError`].
     pub fn resolve(&self, frame: &str) -> Result<InBase, FrameError> {
         if frame.is_empty() {
+            let note = format!(
+                "the frame was empty: taken as the base link \"{}\"",
+                self.base
+            );
             return Ok(InBase {
                 pose: Isometry3::identity(),
-                note: None,
+                note: Some(note),
             });
         }
         let bare = frame.trim_start_matches('/');

@@ -24,8 +24,10 @@ pub enum SourceError {
         error: String,
     },
     /// `package://` with a package that is not there.
-    #[error("package \"{package}\" of \"{url}\" was not found in AMENT_PREFIX_PATH: is its workspace sourced?")]
+    #[error("parameter {parameter}: package \"{package}\" of \"{url}\" was not found in AMENT_PREFIX_PATH: is its workspace sourced?")]
     NoPackage {
+        /// Which parameter names it.
+        parameter: &'static str,
         /// The package.
         package: String,
         /// What was given.
@@ -69,7 +71,7 @@ pub fn srdf(parameters: &Parameters, prefixes: &str) -> Result<Option<Srdf>, Sou
     if file.is_empty() {
         return Ok(None);
     }
-    let path = located(file, prefixes)?;
+    let path = located("srdf_file", file, prefixes)?;
     let unusable = |error: String| SourceError::Srdf {
         path: path.clone(),
         error,
@@ -102,7 +104,7 @@ impl Source {
     /// [`SourceError::Unreadable`] and [`SourceError::NoPackage`].
     pub fn find(parameters: &Parameters, prefixes: &str) -> Result<Source, SourceError> {
         if !parameters.urdf_file.is_empty() {
-            let path = located(&parameters.urdf_file, prefixes)?;
+            let path = located("urdf_file", &parameters.urdf_file, prefixes)?;
             let text = std::fs::read_to_string(&path).map_err(|error| SourceError::Unreadable {
                 path: path.clone(),
                 error: error.to_string(),
@@ -125,7 +127,7 @@ impl Source {
 }
 
 /// The path behind a path, `file://` or `package://`.
-fn located(file: &str, prefixes: &str) -> Result<PathBuf, SourceError> {
+fn located(parameter: &'static str, file: &str, prefixes: &str) -> Result<PathBuf, SourceError> {
     let Some(rest) = file.strip_prefix("package://") else {
         return Ok(PathBuf::from(file.strip_prefix("file://").unwrap_or(file)));
     };
@@ -137,6 +139,7 @@ fn located(file: &str, prefixes: &str) -> Result<PathBuf, SourceError> {
         .find(|share| share.is_dir())
         .map(|share| share.join(inside))
         .ok_or_else(|| SourceError::NoPackage {
+            parameter,
             package: package.to_owned(),
             url: file.to_owned(),
         })
@@ -323,6 +326,7 @@ mod tests {
         let share = folder.join("share/some_arm");
         std::fs::create_dir_all(&share).unwrap();
         let found = located(
+            "urdf_file",
             "package://some_arm/urdf/a.urdf",
             &format!("/nowhere:{}", folder.display()),
         );

@@ -62,7 +62,15 @@ fn changes_are_checked_and_only_real_ones_are_told() {
 fn parameters_are_listed_and_described() {
     let all = listed(&[], 0);
     assert_eq!(all.names.len(), DECLARED.len() + 1);
-    assert_eq!(all.prefixes, ["ik", "planning", "tracking", "trajectory"]);
+    let groups = [
+        "collision",
+        "execution",
+        "ik",
+        "planning",
+        "tracking",
+        "trajectory",
+    ];
+    assert_eq!(all.prefixes, groups);
     assert!(listed(&[], 1).names.iter().all(|name| !name.contains('.')));
     let ik = listed(&["ik".into()], 1).names;
     assert!(

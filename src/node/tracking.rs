@@ -140,12 +140,17 @@ struct Told {
 }
 
 impl Told {
-    /// Whether to tell this now; a failure is told again while it lasts.
+    /// Whether to tell this now. A failure is told again while it lasts, but never too often; that
+    /// all is well, always where a failure was the last that was told.
     fn is_news(&mut self, what: Option<Code>, begins: bool, now: Duration) -> bool {
         let before = self.when.get(&what);
         let due = before.is_none_or(|when| now.saturating_sub(*when) >= REPORT_AGAIN);
-        let changed = self.last != Some(what);
-        if !(due && (changed || begins || what.is_some())) {
+        let news = match (what, self.last) {
+            (None, Some(Some(_))) => true,
+            (None, Some(None)) => due && begins,
+            _ => due,
+        };
+        if !news {
             return false;
         }
         self.last = Some(what);

@@ -113,8 +113,9 @@ fn alternating_good_and_bad_poses_are_told_once_a_second() {
     }
     // Five seconds, two kinds.
     assert!((8..=12).contains(&count), "{count}");
-    // The last change is told in the end.
+    // The end of a failure is told at once, and once.
     let later = Duration::from_secs(7);
-    assert!(told.is_news(None, false, later) || told.last == Some(None));
+    assert!(told.is_news(Some(Code::Unreachable), false, later));
+    assert!(told.is_news(None, false, later));
     assert!(!told.is_news(None, false, later + REPORT_AGAIN));
 }

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arm import assert_code, assert_report
+from arm import TIP_ALONE, assert_code, assert_report
 from harness import LATCHED
 from messages import DOWN, obstacle, obstacles, stamped, stamped_matrix, transform_message
 from planar import box
@@ -24,7 +24,7 @@ def matrix_of(placed):
 
 @pytest.fixture(scope="module")
 def arm(module_starter):
-    started = module_starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME})
+    started = module_starter.arm("six_axis", {"mock_controller": True, "mock_initial_positions": HOME, **TIP_ALONE})
     started.joints()
     client = started.client
     client.publisher(TFMessage, "/tf_static", LATCHED).publish(transform_message("base_link", "camera", *CAMERA))

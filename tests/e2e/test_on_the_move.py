@@ -168,7 +168,7 @@ def test_an_obstacle_right_before_the_arm_makes_it_stop_first(arm):
     go(arm, goal)
     moved(arm, begin, 0.12)
     here = tip(arm)[:2]
-    post = box(*(here + 0.17 * along), 0.05, 0.05)
+    post = box(*(here + 0.2 * along), 0.05, 0.05)
     appeared = len(arm.states.messages)
     arm.send_obstacles(obstacles(low_post(begin, post)))
     arm.state_report("goal_pose", "replanned", reports)
