@@ -51,17 +51,15 @@ fn defaults_pass_their_own_checks_and_reach_their_fields() {
 fn every_declared_parameter_changes_what_is_read() {
     for known in DECLARED {
         let mut values = defaults();
-        if known.name == "planning.safe_height" {
-            // Counts only where the tip may go over obstacles.
-            values.insert(
-                "planning.over",
-                checked(
-                    "planning.over",
-                    Kind::Flag(false),
-                    &ParameterValue::Bool(true),
-                )
-                .unwrap(),
-            );
+        // These count only where something else is switched on.
+        let switch = match known.name {
+            "planning.safe_height" => Some("planning.over"),
+            "collision.ground_height" => Some("collision.ground"),
+            _ => None,
+        };
+        if let Some(switch) = switch {
+            let on = ParameterValue::Bool(true);
+            values.insert(switch, checked(switch, Kind::Flag(false), &on).unwrap());
         }
         let plain = Parameters::new(&values);
         let other = match known.kind {
