@@ -92,7 +92,8 @@ def test_a_controller_that_is_not_there_is_named(starter):
     arm = starter.arm("six_axis", {**BY_ACTION, "controller_timeout": 0.3})
     publisher = arm.client.publisher(JointState, arm.states_topic)
     arm.client.node.create_timer(0.02, lambda: publisher.publish(joint_state(arm.chain.names, HOME, ZERO)))
-    arm.client.wait_until(lambda: arm.states.messages, "joint states")
+    # The node may hear them later than this client does.
+    arm.client.wait_until(lambda: arm.plan_path(stamped(GOAL)).code.value == 1, "the node to hear joint states")
     answer = arm.plan_path(stamped(GOAL), execute=True)
     assert_code(answer, "CONTROL_FAILED", "joint_trajectory_controller/follow_joint_trajectory", "controller_timeout")
 
