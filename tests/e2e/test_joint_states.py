@@ -99,7 +99,7 @@ def test_stale_joint_states_are_not_moved_on_and_their_age_is_told(arm, source):
     )
     assert_code(answer, "ROBOT_STATE_STALE", "0.500", "shoulder_pan_joint")
     age = float(answer.message.split("is ")[1].split(" s old")[0]) if " s old" in answer.message else None
-    assert age is not None and age > 0.5, answer.message
+    assert age is not None and age >= 0.5, answer.message
     assert_code(arm.solve_ik(GOAL), "ROBOT_STATE_STALE")
     assert_report(arm.send(PoseStamped, "goal_pose", GOAL), "ROBOT_STATE_STALE", "s old")
     # With fresh ones it goes on.
