@@ -9,6 +9,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::arm::{read_text, write_text};
+use super::stages::quantile;
 use super::{table, CliError};
 use crate::trajectory::{EndCondition, MotionLimits, Spline, TimedPath};
 
@@ -245,12 +246,6 @@ fn ratios(spline: &Spline, limits: &MotionLimits, knots: &[Vec<f64>]) -> [f64; 3
         }
     }
     most
-}
-
-/// The smallest of sorted values that at least the share `q` of them does not exceed.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let rank = (q * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
 }
 
 fn print_table(results: &[ItemResult]) {

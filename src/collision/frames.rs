@@ -142,13 +142,14 @@ impl Steps {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::kinematics::joint_frames;
     use crate::model::RobotModel;
     use proptest::prelude::*;
 
-    fn chain() -> Chain {
+    /// Joints of both kinds with slanted axes, for the tests of this room.
+    pub(in crate::collision) fn chain() -> Chain {
         let joint = |name: &str, kind: &str, parent: &str, child: &str, axis: &str| {
             format!(
                 r#"<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>

@@ -159,30 +159,9 @@ impl Travel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collision::frames::tests::chain;
     use crate::collision::frames::Steps;
-    use crate::model::RobotModel;
     use proptest::prelude::*;
-
-    fn chain() -> Chain {
-        let joint = |name: &str, kind: &str, parent: &str, child: &str, axis: &str| {
-            format!(
-                r#"<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
-                <origin xyz="0.1 -0.2 0.3" rpy="0.4 1.1 -2"/><axis xyz="{axis}"/>
-                <limit lower="-9" upper="9" effort="1" velocity="1"/></joint>"#
-            )
-        };
-        let text = format!(
-            r#"<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link name="d"/><link name="e"/>{}{}{}{}</robot>"#,
-            joint("1", "revolute", "a", "b", "0 0 -1"),
-            joint("2", "prismatic", "b", "c", "1 2 3"),
-            joint("3", "revolute", "c", "d", "0 1 0"),
-            joint("4", "revolute", "d", "e", "-1 0.5 0.25"),
-        );
-        RobotModel::from_urdf(&text)
-            .unwrap()
-            .chain("a", "e", false)
-            .unwrap()
-    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]

@@ -109,8 +109,8 @@ pub async fn in_background(
         let expired = || started.elapsed() >= timeout;
         plan_order(&view, &order, &|| stop.is_cancelled(), &expired)
     });
-    // A road map that is being built cannot be given up: its thread is left to end by itself, and
-    // keeps its turn, so that there are never more of them.
+    // The merging of a world and its triangulation cannot be given up: such a thread is left to end by
+    // itself, and keeps its turn, so that there are never more of them.
     tokio::select! {
         planned = computing => planned?.map_err(|mut unplanned| {
             if unplanned.failure.code == Code::TimedOut {
