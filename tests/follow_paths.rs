@@ -76,37 +76,31 @@ fn tip_path(chain: &Chain, curve: &[Vec<f64>]) -> PosePath {
     PosePath::new(poses.collect()).unwrap()
 }
 
-#[test]
-fn whatever_six_joints_do_is_followed() {
-    let chain = six_joints();
-    let mut random = Random(2024);
+/// Curves that the joints made, as long as `way`, are followed to their ends.
+#[track_caller]
+fn assert_curves_are_followed(chain: &Chain, seed: u64, cases: usize, way: f64) {
+    let mut random = Random(seed);
     let ik = IkRequest::new(Pose::identity());
     let settings = settings(1e-4);
-    for case in 0..40 {
-        let witness = curve(&chain, &mut random, 0.8);
-        let path = tip_path(&chain, &witness);
-        let followed = follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None)
+    for case in 0..cases {
+        let witness = curve(chain, &mut random, way);
+        let path = tip_path(chain, &witness);
+        let followed = follow_path(chain, &path, Some(&witness[0]), &ik, &settings, None)
             .unwrap_or_else(|error| panic!("case {case}: {error}"));
-        assert_on_path(&chain, &path, &followed, &settings);
+        assert_on_path(chain, &path, &followed, &settings);
         assert_eq!(followed.fractions.last(), Some(&1.0));
     }
 }
 
 #[test]
+fn whatever_six_joints_do_is_followed() {
+    assert_curves_are_followed(&six_joints(), 2024, 40, 0.8);
+}
+
+#[test]
 fn a_redundant_arm_finds_its_way_through_the_null_space() {
-    let chain = seven_joints();
-    let mut random = Random(77);
-    let ik = IkRequest::new(Pose::identity());
-    let settings = settings(1e-4);
-    for case in 0..60 {
-        // Long ways: the plain one runs into limits on many of them.
-        let witness = curve(&chain, &mut random, 1.6);
-        let path = tip_path(&chain, &witness);
-        let followed = follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None)
-            .unwrap_or_else(|error| panic!("case {case}: {error}"));
-        assert_on_path(&chain, &path, &followed, &settings);
-        assert_eq!(followed.fractions.last(), Some(&1.0));
-    }
+    // Long ways: the plain one runs into limits on many of them.
+    assert_curves_are_followed(&seven_joints(), 77, 60, 1.6);
 }
 
 #[test]

@@ -5,11 +5,14 @@ use arm_planner::ik::{IkRequest, Posture};
 use arm_planner::kinematics::{forward_kinematics, residual, validated_pose, Pose};
 use arm_planner::model::{Chain, RobotModel};
 use arm_planner::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
-use arm_planner::planar::Polygon;
-use arm_planner::planning::{check_goals, Obstacle, PathRequest, PathSettings};
-use arm_planner::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
+use arm_planner::planning::{check_goals, Obstacle, PathRequest};
 use nalgebra::Point2;
 use proptest::prelude::*;
+
+#[path = "motion_support/mod.rs"]
+mod motion_support;
+
+use motion_support::{block, down, prism, settings, START};
 
 fn arm(name: &str, tip: &str) -> Chain {
     let path = format!("{}/urdf/{name}.urdf", env!("CARGO_MANIFEST_DIR"));
@@ -17,48 +20,9 @@ fn arm(name: &str, tip: &str) -> Chain {
     model.chain("", tip, false).unwrap()
 }
 
-/// Six joints, tool pointing down, elbow up, tip at (0.40, -0.30, 0.26).
-const START: [f64; 6] = [
-    -0.9133647334034031,
-    -1.4291107431895678,
-    2.035887315469656,
-    -2.1775728995203676,
-    -1.5707963268098852,
-    -2.4841610602126463,
-];
-
-fn down(x: f64, y: f64, z: f64) -> Pose {
-    validated_pose([x, y, z], [1.0, 0.0, 0.0, 0.0]).unwrap()
-}
-
-fn prism(id: &str, corners: &[[f64; 2]], min_height: f64, max_height: f64) -> Obstacle {
-    let points: Vec<Point2<f64>> = corners.iter().map(|c| Point2::new(c[0], c[1])).collect();
-    Obstacle {
-        id: id.into(),
-        polygon: Polygon::from_points(&points).unwrap(),
-        min_height,
-        max_height,
-    }
-}
-
 fn square(id: &str, x: f64, y: f64, half: f64) -> Obstacle {
-    let corners = [
-        [x - half, y - half],
-        [x + half, y - half],
-        [x + half, y + half],
-        [x - half, y + half],
-    ];
-    prism(id, &corners, f64::NEG_INFINITY, f64::INFINITY)
-}
-
-fn settings(chain: &Chain) -> PlanSettings {
-    let limits = MotionLimits::from_chain(chain, &LimitDefaults::default()).unwrap();
-    PlanSettings {
-        path: PathSettings::default(),
-        limits,
-        sample_period: 0.02,
-        timing: TimingOptions::default(),
-    }
+    let heights = (f64::NEG_INFINITY, f64::INFINITY);
+    block(id, (x, y), (half, half), heights)
 }
 
 fn ask(

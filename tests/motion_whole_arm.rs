@@ -2,18 +2,19 @@
 
 use arm_planner::collision::{CollisionModel, CollisionOptions, CollisionWorld, Prism};
 use arm_planner::ik::IkRequest;
-use arm_planner::kinematics::{forward_kinematics, residual, validated_pose, Pose};
+use arm_planner::kinematics::{forward_kinematics, residual, Pose};
 use arm_planner::model::{Chain, RobotModel};
 use arm_planner::motion::{plan, plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
-use arm_planner::planar::Polygon;
-use arm_planner::planning::{ArmCheck, Obstacle, PathError, PathRequest, PathSettings, Stage};
-use arm_planner::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
-use nalgebra::{Point2, Point3, UnitQuaternion, Vector3};
+use arm_planner::planning::{ArmCheck, Obstacle, PathError, PathRequest, Stage};
+use nalgebra::{Point3, UnitQuaternion, Vector3};
 
 #[path = "ik_support/mod.rs"]
 mod ik_support;
+#[path = "motion_support/mod.rs"]
+mod motion_support;
 
 use ik_support::Random;
+use motion_support::{block, down, prism, settings, START};
 
 struct Arm {
     chain: Chain,
@@ -27,49 +28,6 @@ fn arm(name: &str, tip: &str) -> Arm {
     let shapes = CollisionModel::new(&model, &chain, &|_| None, &CollisionOptions::default());
     assert!(shapes.has_shapes());
     Arm { chain, shapes }
-}
-
-/// Six joints, tool pointing down, elbow up, tip at (0.40, -0.30, 0.26).
-const START: [f64; 6] = [
-    -0.9133647334034031,
-    -1.4291107431895678,
-    2.035887315469656,
-    -2.1775728995203676,
-    -1.5707963268098852,
-    -2.4841610602126463,
-];
-
-fn down(x: f64, y: f64, z: f64) -> Pose {
-    validated_pose([x, y, z], [1.0, 0.0, 0.0, 0.0]).unwrap()
-}
-
-fn prism(id: &str, corners: &[[f64; 2]], min_height: f64, max_height: f64) -> Obstacle {
-    let points: Vec<Point2<f64>> = corners.iter().map(|c| Point2::new(c[0], c[1])).collect();
-    Obstacle {
-        id: id.into(),
-        polygon: Polygon::from_points(&points).unwrap(),
-        min_height,
-        max_height,
-    }
-}
-
-fn block(id: &str, (x, y): (f64, f64), (a, b): (f64, f64), heights: (f64, f64)) -> Obstacle {
-    let corners = [
-        [x - a, y - b],
-        [x + a, y - b],
-        [x + a, y + b],
-        [x - a, y + b],
-    ];
-    prism(id, &corners, heights.0, heights.1)
-}
-
-fn settings(chain: &Chain) -> PlanSettings {
-    PlanSettings {
-        path: PathSettings::default(),
-        limits: MotionLimits::from_chain(chain, &LimitDefaults::default()).unwrap(),
-        sample_period: 0.02,
-        timing: TimingOptions::default(),
-    }
 }
 
 fn ask(

@@ -1,41 +1,20 @@
 //! Motions that begin while the arm still moves: no jump, all limits, the right end.
 
-use arm_planner::model::{Chain, Dof, DofKind};
 use arm_planner::planning::JointPath;
 use arm_planner::trajectory::{
     blend, stop_configuration, stop_then_go, Blend, BlendError, MotionLimits, RetimeError,
     TimedPath, TimingOptions, Trajectory, TrajectoryPoint, SAMPLING_SLACK,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+use proptest::test_runner::Config;
+
+#[path = "trajectory_support/mod.rs"]
+mod trajectory_support;
+
+use trajectory_support::chain;
 
 fn config(cases: u32) -> Config {
-    Config {
-        cases,
-        failure_persistence: None,
-        rng_algorithm: RngAlgorithm::ChaCha,
-        rng_seed: RngSeed::Fixed(0x00b1_e2d5),
-        ..Config::default()
-    }
-}
-
-fn chain(n: usize, limit: f64) -> Chain {
-    Chain {
-        base: "base".into(),
-        tip: "tip".into(),
-        dofs: (0..n)
-            .map(|i| Dof {
-                name: format!("j{i}"),
-                kind: DofKind::Revolute,
-                lower: -limit,
-                upper: limit,
-                velocity: None,
-            })
-            .collect(),
-        joints: vec![],
-        tip_offset: nalgebra::Isometry3::identity(),
-        links: vec![],
-    }
+    trajectory_support::config(cases, 0x00b1_e2d5)
 }
 
 fn path(points: Vec<Vec<f64>>) -> JointPath {

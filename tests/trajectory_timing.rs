@@ -1,41 +1,21 @@
 //! Timing against a slow oracle, and the limits at every instant, on random and on ugly paths.
 
-use arm_planner::model::{Chain, Dof, DofKind};
+use arm_planner::model::Chain;
 use arm_planner::planning::JointPath;
 use arm_planner::trajectory::{
     check, joint_bounds, EndCondition, GateContext, GatePolicy, MeasuredJoint, MotionLimits,
     OutgoingTrajectory, RetimeError, Spline, TimedPath, SAMPLING_SLACK,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+use proptest::test_runner::Config;
+
+#[path = "trajectory_support/mod.rs"]
+mod trajectory_support;
+
+use trajectory_support::chain;
 
 fn config(cases: u32) -> Config {
-    Config {
-        cases,
-        failure_persistence: None,
-        rng_algorithm: RngAlgorithm::ChaCha,
-        rng_seed: RngSeed::Fixed(0x0a51_7e2d),
-        ..Config::default()
-    }
-}
-
-fn chain(n: usize, limit: f64) -> Chain {
-    Chain {
-        base: "base".into(),
-        tip: "tip".into(),
-        dofs: (0..n)
-            .map(|i| Dof {
-                name: format!("j{i}"),
-                kind: DofKind::Revolute,
-                lower: -limit,
-                upper: limit,
-                velocity: None,
-            })
-            .collect(),
-        joints: vec![],
-        tip_offset: nalgebra::Isometry3::identity(),
-        links: vec![],
-    }
+    trajectory_support::config(cases, 0x0a51_7e2d)
 }
 
 /// Largest shares of the limits used at any of the times 0.1 ms apart.
