@@ -68,6 +68,22 @@ pub enum PlanError {
         /// What meets what.
         contact: Contact,
     },
+    /// Time was up before the path could be sampled so finely that the motion is free.
+    #[error("time was up before the path was sampled finely enough: {fault}; allow more time, or less velocity and acceleration")]
+    Late {
+        /// What is wrong with the motion through coarser samples.
+        fault: Box<PlanError>,
+    },
+    /// The motion is free, but its points are too far apart for a controller to know it from them.
+    #[error("points {period} s apart are too few for this motion of {duration:.2} s: between them the tip would leave its path by {off:.2e} m; take a shorter period")]
+    TooFewPoints {
+        /// Time between two points \[s\].
+        period: f64,
+        /// Duration of the motion \[s\].
+        duration: f64,
+        /// How far the tip leaves its path \[m\].
+        off: f64,
+    },
 }
 
 fn words(with: &Met) -> String {
@@ -82,9 +98,9 @@ impl PlanError {
     pub fn kind(&self) -> PlanErrorKind {
         let path = match self {
             PlanError::Path(path) => path,
-            PlanError::Timing(RetimeError::Period { .. } | RetimeError::TipLimit { .. }) => {
-                return PlanErrorKind::InvalidRequest
-            }
+            PlanError::Timing(RetimeError::Period { .. } | RetimeError::TipLimit { .. })
+            | PlanError::TooFewPoints { .. } => return PlanErrorKind::InvalidRequest,
+            PlanError::Late { .. } => return PlanErrorKind::TimedOut,
             PlanError::Timing(_) | PlanError::TooClose { .. } | PlanError::Collides { .. } => {
                 return PlanErrorKind::Timing
             }

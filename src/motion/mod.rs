@@ -4,14 +4,15 @@ mod error;
 
 pub use error::{PlanError, PlanErrorKind};
 
-use nalgebra::Point2;
+use nalgebra::{Point2, Point3};
 
 use crate::collision::{MotionChecker, MotionVerdict};
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
 use crate::planar::predicates::Side;
 use crate::planning::{
-    follow_tip, plan_tip, ArmCheck, ArmPath, Observer, Obstacle, PathRequest, PathSettings, Stage,
+    follow_tip, plan_tip_into, ArmCheck, ArmPath, JointPath, Observer, Obstacle, PathRequest,
+    PathSettings, Stage, TipPlan,
 };
 use crate::trajectory::{
     MotionLimits, RetimeError, TimedPath, TimingOptions, Trajectory, TrajectoryPoint,
@@ -81,20 +82,97 @@ pub fn plan_observed(
     request: &PathRequest<'_>,
     observer: &mut Observer<'_>,
 ) -> Result<Plan, PlanError> {
+    plan_known(
+        &mut Known::default(),
+        chain,
+        obstacles,
+        settings,
+        request,
+        observer,
+    )
+}
+
+/// How far a plan came, for those who show plans that fail.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Known {
+    /// The tip's path as far as it was found.
+    pub tip: TipPlan,
+    /// The path of the arm, where there is one that cannot be timed or executed.
+    pub path: Option<ArmPath>,
+    /// The timed motion in which a fault was found.
+    pub trajectory: Option<Trajectory>,
+}
+
+/// As [`plan_observed`]; where there is an error, `known` holds what was found before it.
+///
+/// # Errors
+/// See [`PlanError`].
+pub fn plan_known(
+    known: &mut Known,
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PlanSettings,
+    request: &PathRequest<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<Plan, PlanError> {
+    *known = Known::default();
     settings.timing.check()?;
-    let tip = plan_tip(chain, obstacles, &settings.path, request, observer)?;
+    let tip = &mut known.tip;
+    plan_tip_into(tip, chain, obstacles, &settings.path, request, observer)?;
+    let off = |path: &ArmPath, trajectory: &Trajectory| {
+        off_between_points(chain, obstacles, settings, request, path, trajectory)
+    };
+    let too_few = |trajectory: &Trajectory, off: f64| PlanError::TooFewPoints {
+        period: settings.sample_period,
+        duration: trajectory.duration(),
+        off,
+    };
     let mut path_settings = settings.path.clone();
     let mut refinements = 0;
+    // What is wrong with the motion through coarser samples.
+    let mut last_fault = None;
     loop {
-        let path = follow_tip(chain, &tip, &path_settings, request, observer)?;
+        let path = follow_tip(chain, tip, &path_settings, request, observer).map_err(|error| {
+            let late = PlanError::from(error);
+            match last_fault.take() {
+                Some(fault) if late.kind() == PlanErrorKind::TimedOut => PlanError::Late {
+                    fault: Box::new(fault),
+                },
+                _ => late,
+            }
+        })?;
         observer(Stage::Timing);
-        let trajectory = timed(chain, &path, settings)?;
+        let trajectory = match timed(chain, &path.joint_path, settings) {
+            Ok(trajectory) => trajectory,
+            Err(error) => {
+                known.path = Some(path);
+                return Err(error.into());
+            }
+        };
         observer(Stage::Check);
-        let fault = fault(chain, obstacles, settings, request, &path, &trajectory);
+        let on_route = path.left_route.is_empty();
+        let fault = fault(chain, obstacles, settings, request, on_route, &trajectory);
         match fault {
-            None => return Ok(Plan { path, trajectory }),
-            Some(fault) if refinements == REFINEMENTS => return Err(fault),
-            Some(_) => {
+            None => {
+                let coarse = settings.sample_period > FINE.2;
+                let off = coarse.then(|| off(&path, &trajectory)).flatten();
+                match off.filter(|off| *off > settings.path.deviation) {
+                    None => return Ok(Plan { path, trajectory }),
+                    Some(off) => {
+                        let error = too_few(&trajectory, off);
+                        (known.path, known.trajectory) = (Some(path), Some(trajectory));
+                        return Err(error);
+                    }
+                }
+            }
+            Some(fault) if refinements == REFINEMENTS => {
+                let off = off(&path, &trajectory);
+                let error = off.map_or(fault, |off| too_few(&trajectory, off));
+                (known.path, known.trajectory) = (Some(path), Some(trajectory));
+                return Err(error);
+            }
+            Some(fault) => {
+                last_fault = Some(fault);
                 refinements += 1;
                 path_settings.tip_step *= 0.5;
                 path_settings.angle_step *= 0.5;
@@ -104,17 +182,94 @@ pub fn plan_observed(
     }
 }
 
+/// Points this far apart \[s\] show a motion as it is, as long as there are not more than the second number of them; those
+/// farther apart than the third are compared with them.
+const FINE: (f64, f64, f64) = (5e-3, 2e3, 5e-2);
+
+/// How far \[m\] the tip, moving smoothly through the points of a trajectory, leaves the way that it takes with points closer
+/// together, if that one is free: what is wrong is then that there are too few of them.
+fn off_between_points(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PlanSettings,
+    request: &PathRequest<'_>,
+    path: &ArmPath,
+    coarse: &Trajectory,
+) -> Option<f64> {
+    let duration = coarse.duration();
+    let finer = PlanSettings {
+        sample_period: FINE.0.max(duration / FINE.1),
+        ..settings.clone()
+    };
+    if settings.sample_period <= finer.sample_period {
+        return None;
+    }
+    let fine = timed(chain, &path.joint_path, &finer).ok()?;
+    let place = |q: &[f64]| {
+        let tip = forward_kinematics(chain, q).ok()?;
+        Some(Point3::from(tip.translation.vector))
+    };
+    let planned: Vec<Point3<f64>> = fine
+        .points
+        .iter()
+        .filter_map(|point| place(&point.positions))
+        .collect();
+    let off = (0..=fine.points.len())
+        .filter_map(|k| coarse.sample(duration * k as f64 / fine.points.len() as f64))
+        .filter_map(|point| place(&point.positions))
+        .map(|tip| distance(&planned, &tip))
+        .fold(0.0, f64::max);
+    let on_route = path.left_route.is_empty();
+    let free = fault(chain, obstacles, &finer, request, on_route, &fine).is_none();
+    free.then_some(off)
+}
+
+/// Distance of a point from a polyline \[m\].
+fn distance(line: &[Point3<f64>], point: &Point3<f64>) -> f64 {
+    line.windows(2)
+        .map(|pair| {
+            let (leg, to) = (pair[1] - pair[0], point - pair[0]);
+            let along = (to.dot(&leg) / leg.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+            (to - leg * along).norm()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// The motion along the part of a path that can be followed, from rest to rest, checked as a whole plan is; some
+/// less of it where its very end comes too close to something. `None` where nothing of it can be moved along.
+pub fn partial_motion(
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PlanSettings,
+    request: &PathRequest<'_>,
+    part: &JointPath,
+) -> Option<Trajectory> {
+    let mut part = part.clone();
+    let mut less = 1;
+    while part.points.len() > 1 {
+        let motion = timed(chain, &part, settings).ok()?;
+        if fault(chain, obstacles, settings, request, true, &motion).is_none() {
+            return Some(motion);
+        }
+        let keep = part.points.len().saturating_sub(less);
+        part.points.truncate(keep);
+        part.stops.retain(|stop| stop + 1 < keep);
+        less *= 2;
+    }
+    None
+}
+
 /// What is wrong with a finished motion, if anything is.
 fn fault(
     chain: &Chain,
     obstacles: &[Obstacle],
     settings: &PlanSettings,
     request: &PathRequest<'_>,
-    path: &ArmPath,
+    on_route: bool,
     trajectory: &Trajectory,
 ) -> Option<PlanError> {
     // Off its route the tip keeps no clearance of its own; the arm keeps the links'.
-    if path.left_route.is_empty() {
+    if on_route {
         let PathSettings {
             clearance, plane, ..
         } = &settings.path;
@@ -170,19 +325,22 @@ pub fn collision(
     None
 }
 
-/// The motion along the path; a single point at time zero where nothing moves.
-fn timed(
+/// The motion along a path of the joints, from rest to rest; a single point at time zero where nothing moves.
+///
+/// # Errors
+/// See [`RetimeError`].
+pub fn timed(
     chain: &Chain,
-    path: &ArmPath,
+    path: &JointPath,
     settings: &PlanSettings,
 ) -> Result<Trajectory, RetimeError> {
-    match TimedPath::with_options(&path.joint_path, chain, &settings.limits, &settings.timing) {
+    match TimedPath::with_options(path, chain, &settings.limits, &settings.timing) {
         Ok(timed) => timed.trajectory(chain.joint_names(), settings.sample_period),
         Err(RetimeError::NoMotion) => Ok(Trajectory {
             joint_names: chain.joint_names(),
             points: vec![TrajectoryPoint {
                 time: 0.0,
-                positions: path.joint_path.points.first().cloned().unwrap_or_default(),
+                positions: path.points.first().cloned().unwrap_or_default(),
                 velocities: vec![0.0; chain.dof()],
                 accelerations: vec![0.0; chain.dof()],
             }],

@@ -26,5 +26,5 @@ pub use path::{check_goals, follow_tip, plan_path};
 pub use request::{
     ArmCheck, ArmPath, Observer, Obstacle, PathRequest, PathScene, PathSettings, Stage,
 };
-pub use route::{plan_tip, TipPlan};
+pub use route::{plan_tip, plan_tip_into, TipPlan};
 pub use tip_path::TipPath;

@@ -42,6 +42,21 @@ pub struct TipPlan {
     pub notes: Vec<String>,
 }
 
+impl Default for TipPlan {
+    /// Nothing planned, nothing near.
+    fn default() -> Self {
+        TipPlan {
+            start: Vec::new(),
+            legs: Vec::new(),
+            routes: Vec::new(),
+            goals: Vec::new(),
+            min_clearance: f64::INFINITY,
+            scene: PathScene::default(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 impl TipPlan {
     /// Length of the whole path \[m\].
     pub fn length(&self) -> f64 {
@@ -61,10 +76,28 @@ pub fn plan_tip(
     request: &PathRequest<'_>,
     observer: &mut Observer<'_>,
 ) -> Result<TipPlan, PathError> {
+    let mut plan = TipPlan::default();
+    plan_tip_into(&mut plan, chain, obstacles, settings, request, observer)?;
+    Ok(plan)
+}
+
+/// As [`plan_tip`]; where there is an error, `plan` holds what was found before it: the ways to the goals before
+/// the one that is told, and, with [`PathSettings::scene`], the inflated obstacles among which no way was found.
+///
+/// # Errors
+/// See [`PathError`].
+pub fn plan_tip_into(
+    plan: &mut TipPlan,
+    chain: &Chain,
+    obstacles: &[Obstacle],
+    settings: &PathSettings,
+    request: &PathRequest<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<(), PathError> {
+    *plan = TipPlan::default();
     check_settings(settings)?;
     let chosen = solver(request.solver)?;
-    let mut notes = Vec::new();
-    let start = checked_start(chain, settings, request, &mut notes)?;
+    let start = checked_start(chain, settings, request, &mut plan.notes)?;
     let size = |_| PathError::WrongSize {
         expected: chain.dof(),
         got: request.start.len(),
@@ -73,20 +106,17 @@ pub fn plan_tip(
     if request.goals.is_empty() {
         return Err(PathError::NoGoal);
     }
-    let mut plan = TipPlan {
-        start: start.clone(),
-        legs: Vec::new(),
-        routes: Vec::new(),
-        goals: Vec::new(),
-        min_clearance: f64::INFINITY,
-        scene: PathScene::default(),
-        notes,
-    };
+    plan.start = start.clone();
     let mut from = start_pose;
     let mut seed = start;
     for (number, goal) in (1..).zip(request.goals) {
         check_finite(goal, number)?;
-        let leg = Plane::new(obstacles, settings, request, &from, goal).leg(number, observer)?;
+        let plane = Plane::new(obstacles, settings, request, &from, goal);
+        let leg = plane.leg(number, observer).inspect_err(|_| {
+            if let Some(outlines) = plane.outlines() {
+                plan.scene.outlines = outlines;
+            }
+        })?;
         plan.min_clearance = plan.min_clearance.min(leg.clearance);
         if plan.scene.outlines.is_empty() || !leg.scene.outlines.is_empty() {
             plan.scene = leg.scene;
@@ -99,7 +129,7 @@ pub fn plan_tip(
         plan.goals.push(seed.clone());
         from = *goal;
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// What of a request can be judged in a moment, without searching a way: settings, start, and whether
@@ -265,6 +295,11 @@ fn checked_start(
     Ok(start)
 }
 
+fn rings(world: &PlanarWorld) -> Vec<Vec<Point2<f64>>> {
+    let outlines = world.outlines().into_iter();
+    outlines.map(|outline| outline.ring).collect()
+}
+
 /// A planned leg.
 struct Leg {
     path: TipPath,
@@ -353,6 +388,17 @@ impl<'a> Plane<'a> {
     /// Farther off \[m\], nothing of an obstacle's inflated outline can touch a way.
     fn near(&self) -> f64 {
         self.settings.clearance + 2.0 * self.settings.arc_tolerance + 10.0 * SNAP
+    }
+
+    /// The inflated obstacles at the heights between both ends, where a picture is wanted.
+    fn outlines(&self) -> Option<Vec<Vec<Point2<f64>>>> {
+        if !self.settings.scene {
+            return None;
+        }
+        let (low, high) = (self.from.2.min(self.to.2), self.from.2.max(self.to.2));
+        let shapes = self.blocking((low, high));
+        let world = self.world(shapes.iter()).ok()?;
+        Some(rings(&world))
     }
 
     /// The world as far as it matters at a point.
@@ -517,12 +563,7 @@ impl<'a> Plane<'a> {
             .fold(nearest, |least, shape| shape.distance(&shadow, least));
         let scene = if self.settings.scene {
             PathScene {
-                outlines: way
-                    .world
-                    .outlines()
-                    .into_iter()
-                    .map(|outline| outline.ring)
-                    .collect(),
+                outlines: rings(&way.world),
                 edges: way.roadmap.edge_list(),
                 roadmap: way.roadmap.name(),
             }
