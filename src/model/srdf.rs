@@ -16,6 +16,14 @@ pub enum SrdfError {
         /// The root element found.
         found: String,
     },
+    /// A robot's links and joints, not what an SRDF says about them.
+    #[error("line {line}: <{element}> describes the robot itself, so this is a URDF, not an SRDF: give the file with the <disable_collisions> of this robot")]
+    IsUrdf {
+        /// Line, from 1.
+        line: u32,
+        /// The element.
+        element: String,
+    },
     /// An element without a name that it must have.
     #[error("line {line} of the SRDF: <{element}> lacks the attribute '{attribute}'")]
     Missing {
@@ -83,6 +91,13 @@ impl Srdf {
         for element in document.children(root) {
             match element.name.as_str() {
                 "disable_collisions" => srdf.disabled.push(pair(element)?),
+                // In an SRDF these stand within groups alone.
+                "link" | "joint" | "material" | "transmission" => {
+                    return Err(SrdfError::IsUrdf {
+                        line: element.line,
+                        element: element.name.clone(),
+                    })
+                }
                 "enable_collisions" => srdf.enabled.push(pair(element)?),
                 "disable_default_collisions" => {
                     let link = named(element, "link")?;
@@ -208,6 +223,8 @@ mod tests {
         assert!(refused("").contains("empty"));
         assert!(refused("<robot>").contains("never closed"));
         assert!(refused("<sdf/>").contains("<sdf>"));
+        let urdf = refused("<robot name=\"r\">\n<link name=\"base\"/></robot>");
+        assert!(urdf.contains("line 2") && urdf.contains("URDF"), "{urdf}");
         let lacks = refused("<robot>\n<disable_collisions link1=\"a\"/></robot>");
         assert!(
             lacks.contains("line 2") && lacks.contains("link2"),

@@ -27,17 +27,24 @@ pub enum Join {
     /// An arc, as chords outside the true circle.
     Round {
         /// How far the chords' vertices may lie beyond the circle \[m\];
-        /// `None`: a hundredth of the clearance (23 chords for a full circle).
+        /// `None`: a hundredth of the clearance (23 chords for a full circle). Less than the share
+        /// [`FINEST_ARC`] of the clearance counts as that.
         arc_tolerance: Option<f64>,
     },
     /// The edges prolonged until they meet.
     Mitre {
         /// Largest distance of a corner from the original one, in clearances. Sharper corners
         /// are cut by as many tangents as the limit needs, never nearer than the clearance.
-        /// Values below 1.01 count as 1.01.
+        /// Values below [`LEAST_MITRE`] count as that.
         limit: f64,
     },
 }
+
+/// Finest arc tolerance, as a share of the clearance: a chord count beyond a few thousand a turn serves nobody.
+pub const FINEST_ARC: f64 = 1e-6;
+
+/// Smallest mitre limit, in clearances.
+pub const LEAST_MITRE: f64 = 1.01;
 
 impl Default for Join {
     fn default() -> Self {
@@ -54,11 +61,10 @@ impl Join {
             Join::Round {
                 arc_tolerance: None,
             } => 1.01,
-            // A chord count beyond a few thousand a turn serves nobody.
             Join::Round {
                 arc_tolerance: Some(t),
-            } => (1.0 + t / clearance).max(1.0 + 1e-6),
-            Join::Mitre { limit } => limit.max(1.01),
+            } => (1.0 + t / clearance).max(1.0 + FINEST_ARC),
+            Join::Mitre { limit } => limit.max(LEAST_MITRE),
         };
         if ratio.is_finite() {
             ratio
