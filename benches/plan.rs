@@ -40,7 +40,9 @@ fn plans(criterion: &mut Criterion) {
                 height: 0.2,
                 seed: 1,
             },
-        );
+            &|| false,
+        )
+        .unwrap();
         // One iteration takes the next pair.
         let mut pairs = scene.pairs.iter().cycle();
         criterion.bench_function(&format!("plan_path/{obstacles}"), |bencher| {

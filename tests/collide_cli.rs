@@ -293,6 +293,23 @@ fn bad_files_get_one_clear_error() {
     assert!(case
         .refused(&["--srdf", &bad("h", "<sdf/>")])
         .contains("<sdf>"));
+    // A value too few, or one too many, is not taken for another chain of the robot.
+    for q in ["0,0", "0"] {
+        let short = bad("short", &format!(r#"{{"q": [[{q}]]}}"#));
+        let words = case.refused(&["--configs", &short]);
+        assert!(words.contains("finger (j1, j2, j3, grip)"), "{words}");
+    }
+    let urdf = case.urdf.clone();
+    let words = case.refused(&["--srdf", &urdf]);
+    assert!(
+        words.contains("<link>") && words.contains("URDF"),
+        "{words}"
+    );
+    let srdf = case.srdf.clone();
+    let words = case.refused(&["--urdf", &srdf]);
+    assert!(words.contains("looks like an SRDF"), "{words}");
+    let words = case.refused(&["--package-path", "/no/such/folder"]);
+    assert!(words.contains("/no/such/folder"), "{words}");
     assert!(case
         .refused(&["--link-clearance", "-1"])
         .contains("--link-clearance"));
@@ -301,4 +318,44 @@ fn bad_files_get_one_clear_error() {
     assert!(case
         .refused(&["--urdf", "/no/such/file.urdf"])
         .contains("/no/such/file.urdf"));
+}
+
+/// A pair that is none ends `plan-batch` with bad input; one without a motion is a result like others.
+#[test]
+fn malformed_pairs_are_told_and_unsolved_ones_are_results() {
+    let case = Case::new("pairs");
+    let packages = case.folder.join("packages").display().to_string();
+    let plan = |pairs: Value, more: &[&str]| {
+        let file = json!({"tip": "l3", "scenes": {"two": pairs}}).to_string();
+        let pairs = write(&case.folder, "pairs.json", file);
+        Command::new(env!("CARGO_BIN_EXE_arm-planner"))
+            .args(["plan-batch", "--urdf", &case.urdf, "--prisms", &case.prisms])
+            .args([
+                "--scene",
+                "two",
+                "--pairs",
+                &pairs,
+                "--package-path",
+                &packages,
+            ])
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let away = json!([[-1.0, 0.5, 0.0], [-1.2, 0.5, 0.0]]);
+    let into = json!([[-1.0, 0.5, 0.0], [0.0, 0.0, 0.0]]);
+    let good = plan(json!([away, into]), &[]);
+    assert_eq!(good.status.code(), Some(0), "{good:?}");
+    assert!(String::from_utf8(good.stdout).unwrap().contains("1 of 2"));
+    let short = json!([[-1.0, 0.5, 0.0], [-1.2, 0.5]]);
+    for (pairs, more, word) in [
+        (json!([away, short]), &[][..], "pair 1 from 0 is malformed"),
+        (json!([away]), &["--timeout", "0"], "--timeout"),
+        (json!([away]), &["--rounds", "0"], "--rounds"),
+    ] {
+        let bad = plan(pairs, more);
+        assert_eq!(bad.status.code(), Some(2), "{bad:?}");
+        let words = String::from_utf8(bad.stderr).unwrap();
+        assert!(words.contains(word), "{words}");
+    }
 }

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
+use super::output::tidy;
 use super::CliError;
+use crate::kinematics::{validated_pose, Pose};
 use crate::model::{Chain, RobotModel};
 
 /// Which arm.
@@ -39,8 +42,17 @@ impl ArmOptions {
 
 /// Reads and checks a robot description.
 pub(super) fn read_model(path: &Path) -> Result<RobotModel, CliError> {
-    RobotModel::from_urdf(&read_text(path)?)
-        .map_err(|error| CliError::BadInput(format!("{}: {error}", path.display())))
+    let text = read_text(path)?;
+    RobotModel::from_urdf(&text).map_err(|error| {
+        let hint = match ["<disable_collisions", "<virtual_joint"]
+            .iter()
+            .any(|element| text.contains(element))
+        {
+            true => "; it looks like an SRDF: give the URDF",
+            false => "",
+        };
+        CliError::BadInput(format!("{}: {error}{hint}", path.display()))
+    })
 }
 
 /// The text of a file.
@@ -58,9 +70,75 @@ pub(super) fn read_text(path: &Path) -> Result<String, CliError> {
     })
 }
 
+/// How long each plan, path or pair may take.
+#[derive(Debug, clap::Args)]
+pub(super) struct TimeLimit {
+    /// Give up after this time \[s\]; in a batch, on each item.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10.0,
+        allow_negative_numbers = true
+    )]
+    pub(super) timeout: f64,
+}
+
+impl TimeLimit {
+    pub(super) fn budget(&self) -> Result<Duration, CliError> {
+        time_budget(self.timeout)
+    }
+}
+
+/// The time that a `--timeout` of so many seconds leaves; more than clocks count is no limit.
+pub(super) fn time_budget(seconds: f64) -> Result<Duration, CliError> {
+    if seconds > 0.0 {
+        Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    } else {
+        Err(CliError::BadInput(format!(
+            "--timeout must be a time above zero, not {seconds} s"
+        )))
+    }
+}
+
+/// Smallest and largest velocity, acceleration or jerk that anybody means \[SI units\]: numbers beyond are slips, and
+/// in motions between them and others digits run out.
+const LIMITS: std::ops::RangeInclusive<f64> = 1e-4..=1e6;
+
+/// Whether a limit on velocity, acceleration or jerk can be meant, `what` being the option or field that holds it.
+pub(super) fn check_limit(what: &str, value: f64) -> Result<(), CliError> {
+    if LIMITS.contains(&value) {
+        Ok(())
+    } else {
+        Err(CliError::BadInput(format!(
+            "{what} must be between {:e} and {:e}, not {value}",
+            LIMITS.start(),
+            LIMITS.end()
+        )))
+    }
+}
+
+/// Farther from the origin \[m\] there is nothing: the planar world ends there, too.
+pub(super) const FARTHEST: f64 = crate::planar::polygon::MAX_COORDINATE;
+
+/// A pose from a position \[m\] and a quaternion of any length but zero, `what` being the option that holds them.
+pub(super) fn pose(
+    what: &str,
+    position: [f64; 3],
+    quaternion: impl Into<[f64; 4]>,
+) -> Result<Pose, CliError> {
+    // What is no number is told by the pose itself.
+    if let Some(far) = position.iter().find(|value| value.abs() > FARTHEST) {
+        return Err(CliError::BadInput(format!(
+            "{what}: the coordinate {far} is not within {FARTHEST:e} m"
+        )));
+    }
+    validated_pose(position, quaternion.into())
+        .map_err(|error| CliError::BadInput(format!("{what}: {error}")))
+}
+
 /// Writes a file.
 pub(super) fn write_text(path: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(path, text).map_err(|source| CliError::File {
+    std::fs::write(path, tidy(text).as_bytes()).map_err(|source| CliError::File {
         path: path.display().to_string(),
         source,
     })
@@ -190,5 +268,23 @@ mod tests {
         );
         assert!("b=1,2".parse::<JointValues>().is_err());
         assert!(Numbers(vec![1.0]).exactly::<3>("--position").is_err());
+    }
+
+    #[test]
+    fn times_and_limits_that_nobody_means_are_refused() {
+        assert_eq!(time_budget(0.5).unwrap(), Duration::from_millis(500));
+        assert_eq!(time_budget(1e300).unwrap(), Duration::MAX);
+        assert_eq!(time_budget(f64::INFINITY).unwrap(), Duration::MAX);
+        for seconds in [0.0, -1.0, f64::NAN] {
+            assert!(time_budget(seconds).is_err());
+        }
+        assert!(check_limit("amax", 3.0).is_ok());
+        for value in [0.0, 1e-300, 1e300, f64::INFINITY, f64::NAN, -1.0] {
+            let error = check_limit("amax", value).unwrap_err().to_string();
+            assert!(
+                error.contains("amax must be between 1e-4 and 1e6"),
+                "{error}"
+            );
+        }
     }
 }

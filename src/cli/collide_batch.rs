@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::arm::{read_model, read_text, write_text};
+use super::arm::{read_model, read_text};
 use super::collision::{chain_for, read_prisms, ShapeOptions};
+use super::json::{print_json, write_json};
+use super::stages::quantile;
 use super::table;
 use super::CliError;
 use crate::collision::{CheckScratch, CollisionModel, CollisionWorld, Obstacle};
@@ -110,6 +112,8 @@ struct Comparison {
 #[derive(Debug, Serialize)]
 struct Summary {
     scene: String,
+    tip: String,
+    joints: Vec<String>,
     obstacles: usize,
     self_pairs: usize,
     configurations: usize,
@@ -174,20 +178,18 @@ pub(super) fn run(options: &CollideBatch) -> Result<(), CliError> {
     let results = judge(&arm, &world, &all);
     let mut times: Vec<f64> = results.iter().map(|verdict| verdict.time_us).collect();
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = share * times.len().saturating_sub(1) as f64;
-        times.get(place.round() as usize).copied().unwrap_or(0.0)
-    };
     let summary = Summary {
         scene: options.scene.clone(),
+        tip: chain.tip.clone(),
+        joints: chain.joint_names(),
         obstacles: prisms.len(),
         self_pairs: arm.active_pairs().len(),
         configurations: results.len(),
         collisions: results.iter().filter(|v| v.collision == Some(true)).count(),
         failed: results.iter().filter(|v| !v.ok).count(),
         checks_per_second: speed(&arm, &world, &all, options.rounds),
-        median_us: at(0.5),
-        p99_us: at(0.99),
+        median_us: quantile(&times, 0.5),
+        p99_us: quantile(&times, 0.99),
         comparisons: compare(
             &arm,
             &world,
@@ -196,15 +198,13 @@ pub(super) fn run(options: &CollideBatch) -> Result<(), CliError> {
             configs.scenes.get(&options.scene),
         ),
     };
-    if let Some(path) = &options.out {
-        let output = Output {
-            summary: &summary,
-            results: &results,
-        };
-        write_text(path, &to_json(&output)?)?;
-    }
+    let output = Output {
+        summary: &summary,
+        results: &results,
+    };
+    write_json(options.out.as_deref(), &output)?;
     if options.json {
-        outln!("{}", to_json(&summary)?);
+        print_json(&summary)?;
     } else {
         print(&summary);
     }
@@ -353,15 +353,11 @@ fn compare(
     comparisons
 }
 
-fn to_json(value: &impl Serialize) -> Result<String, CliError> {
-    serde_json::to_string(value)
-        .map_err(|error| CliError::BadInput(format!("the result cannot be written: {error}")))
-}
-
 /// At most this many disagreements are printed.
 const TOLD: usize = 10;
 
 fn print(summary: &Summary) {
+    outln!("chain  {} ({})", summary.tip, summary.joints.join(", "));
     let header = [
         "scene",
         "obstacles",

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::arm::read_text;
 use super::CliError;
 use crate::collision::{CollisionModel, CollisionOptions, Prism};
-use crate::model::{did_you_mean, Chain, RobotModel, Srdf};
+use crate::model::{did_you_mean, Chain, JointKind, RobotModel, Srdf};
 use crate::resource::load_meshes;
 
 /// What the robot is made of, and what of it may touch.
@@ -64,6 +64,12 @@ impl ShapeOptions {
         if let Some(ground) = self.ground.filter(|ground| !ground.is_finite()) {
             return Err(CliError::BadInput(format!(
                 "--ground must be a height, not {ground}"
+            )));
+        }
+        if let Some(path) = self.package_paths.iter().find(|path| !path.is_dir()) {
+            return Err(CliError::BadInput(format!(
+                "--package-path {}: there is no such folder",
+                path.display()
             )));
         }
         let mut options = CollisionOptions {
@@ -138,6 +144,33 @@ pub(super) fn read_prisms(path: &Path, id: &str) -> Result<Vec<Prism>, CliError>
     Ok(scene.prisms.iter().enumerate().map(prism).collect())
 }
 
+/// Whether an arm just goes on at a link, so that the link is nobody's tip: configurations with a value too few are a slip,
+/// and not meant for the arm's first part. A hand with several fingers, or with one that slides, is a tip.
+fn goes_on(model: &RobotModel, link: &str) -> bool {
+    // The moving joints that the link carries without another one in between.
+    let carried_by = |link: usize| {
+        let mut moving = Vec::new();
+        let mut rigid = vec![link];
+        while let Some(parent) = rigid.pop() {
+            for joint in model.joints.iter().filter(|joint| joint.parent == parent) {
+                if joint.kind == JointKind::Fixed {
+                    rigid.push(joint.child);
+                } else {
+                    moving.push(joint);
+                }
+            }
+        }
+        moving
+    };
+    let Some(link) = model.link_index(link) else {
+        return false;
+    };
+    match carried_by(link).as_slice() {
+        [next] => next.kind != JointKind::Prismatic || !carried_by(next.child).is_empty(),
+        _ => false,
+    }
+}
+
 /// The chain that a list of configurations is for: from `base` to `tip` where these are given, else
 /// the one chain of the robot that has the listed joints, or as many degrees of freedom.
 pub(super) fn chain_for(
@@ -155,6 +188,9 @@ pub(super) fn chain_for(
     // Each set of moving joints once, with the tip that is farthest out.
     let mut found: Vec<Chain> = Vec::new();
     for link in &model.links {
+        if joints.is_none() && goes_on(model, &link.name) {
+            continue;
+        }
         let Ok(chain) = model.chain(base, &link.name, false) else {
             continue;
         };
@@ -185,9 +221,17 @@ pub(super) fn chain_for(
         1 => found
             .pop()
             .ok_or_else(|| CliError::BadInput("no chain".into())),
-        0 => Err(CliError::BadInput(format!(
-            "no chain of the robot has {wanted}: give --base and --tip"
-        ))),
+        0 => {
+            let leaves = model.leaf_links().into_iter();
+            let chains: Vec<String> = leaves
+                .filter_map(|tip| model.chain(base, tip, false).ok())
+                .map(|chain| format!("{} ({})", chain.tip, chain.joint_names().join(", ")))
+                .collect();
+            Err(CliError::BadInput(format!(
+                "no chain to a tip of the robot has {wanted}; chains: {}; check the file, or give --base and --tip",
+                chains.join("; ")
+            )))
+        }
         _ => Err(CliError::BadInput(format!(
             "several chains of the robot have {wanted} (tips {}): give --tip",
             found

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::arm::{ArmOptions, JointValues};
+use super::json::print_pretty;
 use super::table;
 use super::CliError;
 use crate::kinematics::{forward_kinematics, residual, Pose};
@@ -81,9 +82,7 @@ pub(super) fn run(options: &Fk) -> Result<(), CliError> {
         check,
     };
     if options.json {
-        let text = serde_json::to_string_pretty(&output)
-            .map_err(|error| CliError::BadInput(error.to_string()))?;
-        outln!("{text}");
+        print_pretty(&output)?;
     } else {
         print(&output);
     }

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::arm::{read_model, read_text, write_text};
+use super::arm::{pose, read_model, read_text, TimeLimit};
+use super::json::write_json;
 use super::stages::quantile;
 use super::{table, CliError};
 use crate::ik::IkRequest;
-use crate::kinematics::{forward_kinematics, residual, validated_pose, Pose};
+use crate::kinematics::{forward_kinematics, residual, Pose};
 use crate::model::Chain;
 use crate::planning::{follow_path, FollowSettings, Followed, Guide, PosePath};
 
@@ -18,6 +19,9 @@ const RADIANS_PER_METRE: f64 = 0.5 * std::f64::consts::PI / 180.0 * 1e3;
 
 /// Radius of curvature \[m\] by which samples are spaced at first.
 const TYPICAL_RADIUS: f64 = 0.3;
+
+/// Smallest tolerance \[m\]: finer ones are lost in the rounding of the poses.
+pub(super) const FINEST: f64 = 1e-9;
 
 /// Places between two configurations at which the report measures the deviation.
 const MEASURED: usize = 8;
@@ -50,14 +54,8 @@ pub(super) struct FollowBatch {
     /// How many configurations a search through the null space may look at.
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     search_nodes: usize,
-    /// Give up on a path after this time \[s\].
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 10.0,
-        allow_negative_numbers = true
-    )]
-    timeout: f64,
+    #[command(flatten)]
+    time: TimeLimit,
     /// Where to write all results, JSON.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -117,13 +115,13 @@ impl FollowBatch {
     pub(super) fn run(&self) -> Result<(), CliError> {
         let bad =
             |message: String| CliError::BadInput(format!("{}: {message}", self.paths.display()));
-        for (option, value) in [("--tolerance", self.tolerance), ("--timeout", self.timeout)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(CliError::BadInput(format!(
-                    "{option} must be a finite number above zero, not {value}"
-                )));
-            }
+        if !(self.tolerance >= FINEST && self.tolerance.is_finite()) {
+            return Err(CliError::BadInput(format!(
+                "--tolerance must be a finite number of metres, {FINEST:e} or more, not {}",
+                self.tolerance
+            )));
         }
+        let budget = self.time.budget()?;
         let file: File = serde_json::from_str(&read_text(&self.paths)?).map_err(|error| {
             bad(format!(
                 "{error}; expected {{\"urdf\", \"base\", \"tip\", \"paths\": [{{\"q_start\", \"poses\"}}]}}"
@@ -137,18 +135,21 @@ impl FollowBatch {
                 .read(&chain, entry)
                 .map_err(|error| bad(format!("path {index}: {error}")))?;
             let id = entry.id.clone().unwrap_or_else(|| index.into());
-            results.push(self.follow(&chain, &path, entry.q_start.as_deref(), &settings, id));
+            results.push(self.follow(
+                &chain,
+                &path,
+                entry.q_start.as_deref(),
+                &settings,
+                budget,
+                id,
+            ));
         }
         let report = Report {
             tolerance: settings.deviation,
             angle_tolerance: settings.angle_deviation,
             results,
         };
-        if let Some(out) = &self.out {
-            let text = serde_json::to_string(&report)
-                .map_err(|error| CliError::BadInput(error.to_string()))?;
-            write_text(out, &text)?;
-        }
+        write_json(self.out.as_deref(), &report)?;
         out!("{}", summary(&report));
         Ok(())
     }
@@ -203,11 +204,11 @@ impl FollowBatch {
                 return Err(format!("q_start holds {value}"));
             }
         }
-        let pose = |numbers: &[f64; 7]| -> Result<Pose, String> {
+        let read = |numbers: &[f64; 7]| -> Result<Pose, String> {
             let [x, y, z, qx, qy, qz, qw] = *numbers;
-            validated_pose([x, y, z], [qx, qy, qz, qw]).map_err(|error| error.to_string())
+            pose("poses", [x, y, z], [qx, qy, qz, qw]).map_err(|error| error.to_string())
         };
-        let poses: Result<Vec<Pose>, String> = entry.poses.iter().map(pose).collect();
+        let poses: Result<Vec<Pose>, String> = entry.poses.iter().map(read).collect();
         PosePath::new(poses?).map_err(|error| error.to_string())
     }
 
@@ -217,9 +218,9 @@ impl FollowBatch {
         path: &PosePath,
         start: Option<&[f64]>,
         settings: &FollowSettings,
+        budget: Duration,
         id: serde_json::Value,
     ) -> Outcome {
-        let budget = Duration::try_from_secs_f64(self.timeout).unwrap_or(Duration::MAX);
         let begun = Instant::now();
         let give_up = || begun.elapsed() > budget;
         let mut ik = IkRequest::new(Pose::identity());

@@ -1,17 +1,17 @@
 //! `arm-planner ik`: joint values for a pose.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
-use super::arm::{ArmOptions, JointValues, Numbers};
+use super::arm::{pose, time_budget, ArmOptions, JointValues, Numbers};
+use super::json::print_pretty;
 use super::table;
 use super::CliError;
 use crate::ik::{
     solve_nearest, solver, Goal, IkError, IkRequest, IkSolution, Nearest, Posture, TaskAxes,
     Tolerances,
 };
-use crate::kinematics::validated_pose;
 use crate::model::Chain;
 
 /// Inverse kinematics: joint values that bring the tip to a pose.
@@ -127,14 +127,7 @@ pub(super) fn run(options: &Ik) -> Result<(), CliError> {
     let solver = solver(&options.solver).map_err(|error| CliError::BadInput(error.to_string()))?;
     let (_, chain) = options.arm.load()?;
     let began = Instant::now();
-    let timeout = options
-        .timeout
-        .map(|seconds| {
-            Duration::try_from_secs_f64(seconds).map_err(|_| {
-                CliError::BadInput(format!("--timeout must be a positive time, not {seconds}"))
-            })
-        })
-        .transpose()?;
+    let timeout = options.timeout.map(time_budget).transpose()?;
     let late = || timeout.is_some_and(|timeout| began.elapsed() >= timeout);
     let mut request = request(options, &chain)?;
     if timeout.is_some() {
@@ -180,8 +173,7 @@ fn request(options: &Ik, chain: &Chain) -> Result<IkRequest<'static>, CliError> 
         }
         None => [0.0, 0.0, 0.0, 1.0],
     };
-    let target =
-        validated_pose(position, quaternion).map_err(|e| CliError::BadInput(e.to_string()))?;
+    let target = pose("--position, --quaternion", position, quaternion)?;
     let mut request = IkRequest::new(target);
     if options.position_only {
         request.goal = Goal::Position;
@@ -237,9 +229,7 @@ fn report(
             nearest: nearest.map(Answer::from),
             time_us,
         };
-        let text = serde_json::to_string_pretty(&output)
-            .map_err(|error| CliError::BadInput(error.to_string()))?;
-        outln!("{text}");
+        print_pretty(&output)?;
     } else if error.is_none() {
         out!("{}", answers(chain, &solutions));
         let (plural, count) = (if solutions.len() == 1 { "" } else { "s" }, solutions.len());

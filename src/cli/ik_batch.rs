@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::arm::{read_model, read_text, write_text};
+use super::arm::{pose, read_model, read_text, time_budget};
+use super::json::{print_pretty, write_json};
+use super::stages::quantile;
 use super::table;
 use super::CliError;
 use crate::ik::{solver, IkError, IkRequest, IkSolver};
-use crate::kinematics::{forward_kinematics, pose_error, validated_pose, Pose};
+use crate::kinematics::{forward_kinematics, pose_error, Pose};
 use crate::model::Chain;
 
 /// Solve every target of a file, each as one call, and print success and times.
@@ -109,14 +111,7 @@ const NEAR: f64 = 0.05;
 
 pub(super) fn run(options: &IkBatch) -> Result<(), CliError> {
     let solver = solver(&options.solver).map_err(|error| CliError::BadInput(error.to_string()))?;
-    let timeout = options
-        .timeout
-        .map(|seconds| {
-            Duration::try_from_secs_f64(seconds).map_err(|_| {
-                CliError::BadInput(format!("--timeout must be a positive time, not {seconds}"))
-            })
-        })
-        .transpose()?;
+    let timeout = options.timeout.map(time_budget).transpose()?;
     let batch = Batch::load(&options.targets)?;
     let count = options
         .limit
@@ -161,17 +156,14 @@ pub(super) fn run(options: &IkBatch) -> Result<(), CliError> {
             solver: solver.name(),
             results: &answers,
         };
-        let text = serde_json::to_string(&output)
-            .map_err(|error| CliError::BadInput(format!("{}: {error}", path.display())))?;
-        write_text(path, &text)?;
+        write_json(Some(path), &output)?;
     }
     let mut summary = summary(options, solver.name(), &answers);
     if options.protocol == Protocol::Near && count > 0 {
         summary.jumps_percent = Some(100.0 * jumps as f64 / count as f64);
     }
     summary.differing_answers = options.repeat.then_some(differing);
-    print(&summary, options.json);
-    Ok(())
+    print(&summary, options.json)
 }
 
 /// A file of targets and its arm, checked.
@@ -219,8 +211,8 @@ impl Batch {
             .pose
             .get(index)
             .ok_or_else(|| self.short("pose", index))?;
-        validated_pose([x, y, z], [qx, qy, qz, qw])
-            .map_err(|error| CliError::BadInput(format!("{}: target {index}: {error}", self.name)))
+        let what = format!("{}: target {index}", self.name);
+        pose(&what, [x, y, z], [qx, qy, qz, qw])
     }
 
     fn start(&self, protocol: Protocol, index: usize) -> Result<Vec<f64>, CliError> {
@@ -325,13 +317,6 @@ fn answer(
 fn summary<'a>(options: &IkBatch, solver: &'a str, answers: &[Answer]) -> Summary<'a> {
     let mut times: Vec<f64> = answers.iter().map(|answer| answer.time_us).collect();
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let last = times.len().saturating_sub(1);
-        times
-            .get((share * last as f64).round() as usize)
-            .copied()
-            .unwrap_or(0.0)
-    };
     let count = answers.len().max(1) as f64;
     let solved = answers.iter().filter(|answer| answer.ok);
     let worst = |error: fn(&Answer) -> f64| solved.clone().map(error).fold(0.0, f64::max);
@@ -341,9 +326,9 @@ fn summary<'a>(options: &IkBatch, solver: &'a str, answers: &[Answer]) -> Summar
         solver,
         calls: answers.len(),
         success_percent: 100.0 * solved.clone().count() as f64 / count,
-        median_us: at(0.5),
+        median_us: quantile(&times, 0.5),
         mean_us: times.iter().sum::<f64>() / count,
-        p99_us: at(0.99),
+        p99_us: quantile(&times, 0.99),
         worst_position_error: worst(|answer| answer.position_error),
         worst_orientation_error: worst(|answer| answer.orientation_error),
         jumps_percent: None,
@@ -351,13 +336,9 @@ fn summary<'a>(options: &IkBatch, solver: &'a str, answers: &[Answer]) -> Summar
     }
 }
 
-fn print(summary: &Summary<'_>, json: bool) {
+fn print(summary: &Summary<'_>, json: bool) -> Result<(), CliError> {
     if json {
-        match serde_json::to_string_pretty(summary) {
-            Ok(text) => outln!("{text}"),
-            Err(error) => errln!("arm-planner: {error}"),
-        }
-        return;
+        return print_pretty(summary);
     }
     let mut header = vec![
         "solver",
@@ -390,4 +371,5 @@ fn print(summary: &Summary<'_>, json: bool) {
         row.push(differing.to_string());
     }
     out!("{}", table::render(&header, &[row]));
+    Ok(())
 }

@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
-use super::arm::{read_model, JointValues, Numbers};
+use super::arm::{pose, read_model, time_budget, JointValues, Numbers};
+use super::json::print_pretty;
 use super::table;
 use super::CliError;
 use crate::ik::{
     solve_tree, Goal, TipGoal, Tolerances, TreeBase, TreeError, TreeRequest, TreeSolution,
 };
-use crate::kinematics::{validated_pose, Pose};
+use crate::kinematics::Pose;
 use crate::model::TreeChain;
 
 /// Inverse kinematics of a tree: joint values that bring several tips to their targets at once.
@@ -116,7 +117,7 @@ struct Tip<'a> {
 }
 
 /// A position, or a whole pose.
-fn pose(numbers: &[f64], what: &str) -> Result<(Pose, Goal), CliError> {
+fn target(numbers: &[f64], what: &str) -> Result<(Pose, Goal), CliError> {
     let (position, quaternion, goal) = match *numbers {
         [x, y, z] => ([x, y, z], [0.0, 0.0, 0.0, 1.0], Goal::Position),
         [x, y, z, qx, qy, qz, qw] => ([x, y, z], [qx, qy, qz, qw], Goal::Pose),
@@ -127,9 +128,7 @@ fn pose(numbers: &[f64], what: &str) -> Result<(Pose, Goal), CliError> {
         )))
         }
     };
-    validated_pose(position, quaternion)
-        .map(|pose| (pose, goal))
-        .map_err(|error| CliError::BadInput(format!("{what}: {error}")))
+    Ok((pose(what, position, quaternion)?, goal))
 }
 
 fn seed(values: &JointValues, tree: &TreeChain) -> Result<Vec<f64>, CliError> {
@@ -184,7 +183,7 @@ pub(super) fn run(options: &IkTree) -> Result<(), CliError> {
     }
     let mut tips = Vec::with_capacity(names.len());
     for asked in &options.goals {
-        let (target, goal) = pose(&asked.numbers, &format!("--goal {}", asked.link))?;
+        let (target, goal) = self::target(&asked.numbers, &format!("--goal {}", asked.link))?;
         let weight = match options.weights.iter().find(|w| w.link == asked.link) {
             None => 1.0,
             Some(weight) => match weight.numbers.as_slice() {
@@ -200,15 +199,9 @@ pub(super) fn run(options: &IkTree) -> Result<(), CliError> {
     }
     let base = match &options.base_pose {
         None => Pose::identity(),
-        Some(numbers) => pose(&numbers.0, "--base-pose")?.0,
+        Some(numbers) => target(&numbers.0, "--base-pose")?.0,
     };
-    let timeout = options
-        .timeout
-        .map(|seconds| {
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|_| bad(format!("--timeout must be a positive time, not {seconds}")))
-        })
-        .transpose()?;
+    let timeout = options.timeout.map(time_budget).transpose()?;
     let seed = match &options.seed {
         Some(values) => seed(values, &tree)?,
         None => tree.middle(),
@@ -273,9 +266,7 @@ fn print(
             iterations: solution.iterations,
             time_us,
         };
-        let text = serde_json::to_string_pretty(&output)
-            .map_err(|error| CliError::BadInput(error.to_string()))?;
-        outln!("{text}");
+        print_pretty(&output)?;
         return Ok(());
     }
     if !failure.is_empty() {

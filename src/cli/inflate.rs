@@ -9,7 +9,7 @@ use serde_json::json;
 use super::arm::write_text;
 use super::scene::{Scene, SelfCrossingArgument};
 use super::CliError;
-use crate::planar::offset::inflate_all;
+use crate::planar::offset::{inflate_all, FINEST_ARC, LEAST_MITRE};
 use crate::planar::{Join, Polygon};
 
 /// Corner shapes as they are written on the command line.
@@ -82,6 +82,20 @@ impl Inflate {
                 limit: self.mitre_limit,
             },
         };
+        // Finer or sharper than corners are made would be coarsened in silence.
+        let finest = FINEST_ARC * self.radius;
+        if let Some(tolerance) = self.arc_tolerance.filter(|t| *t > 0.0 && *t < finest) {
+            return Err(CliError::BadInput(format!(
+                "--arc-tolerance {tolerance} is finer than arcs are made: for a radius of {} m it must be {finest:e} m or more",
+                self.radius
+            )));
+        }
+        let limit = self.mitre_limit;
+        if self.join == JoinArgument::Mitre && limit > 0.0 && limit < LEAST_MITRE {
+            return Err(CliError::BadInput(format!(
+                "--mitre-limit must be {LEAST_MITRE} or more, not {limit}"
+            )));
+        }
         let polygons: Vec<Polygon> = scene.obstacles.into_iter().map(|o| o.polygon).collect();
         let inflated = inflate_all(&polygons, self.radius, &join)
             .map_err(|error| CliError::BadInput(error.to_string()))?;

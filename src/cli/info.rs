@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::arm::read_model;
+use super::json::print_pretty;
 use super::table;
 use super::CliError;
 use crate::model::RobotModel;
@@ -72,9 +73,7 @@ pub(super) fn run(options: &Info) -> Result<(), CliError> {
     }
     let output = output(&model, &options.base);
     if options.json {
-        let text = serde_json::to_string_pretty(&output)
-            .map_err(|error| CliError::BadInput(error.to_string()))?;
-        outln!("{text}");
+        print_pretty(&output)?;
     } else {
         print(&output);
     }

@@ -8,8 +8,9 @@ use nalgebra::Point2;
 use serde_json::json;
 
 use super::arm::write_text;
+use super::panel::{Mark, Spot};
 use super::scene::{parse_point, ContactArgument, Scene, SelfCrossingArgument};
-use super::svg::{Mark, Picture, Style};
+use super::svg::{Picture, Style};
 use super::CliError;
 use crate::planar::polygon::ring_edges;
 use crate::planar::{PlanarWorld, WorldOptions};
@@ -81,7 +82,7 @@ impl Path {
             contact: self.contact.into(),
             ..WorldOptions::default()
         };
-        let world = PlanarWorld::build(scene.obstacles, scene.boundary, &options)
+        let world = PlanarWorld::build(scene.outlines(), scene.boundary, &options)
             .map_err(|error| bad(error.to_string()))?;
         // One question; but a graph can be seen in a picture, and none cannot.
         let options = BuildOptions {
@@ -244,7 +245,7 @@ pub fn draw(
         // By the even-odd rule the boundary turns the outlines' inside out.
         let mut rings: Vec<_> = outlines.iter().map(|o| o.ring.clone()).collect();
         rings.extend(world.boundary().map(|b| b.outer().to_vec()));
-        picture.rings(rings, &INFLATED);
+        picture.panel.rings(rings, &INFLATED);
         picture.legend(
             &INFLATED,
             format!("closer than the clearance of {clearance} m"),
@@ -258,8 +259,10 @@ pub fn draw(
         } else {
             &OBSTACLE
         };
-        picture.rings(polygon.rings().map(<[_]>::to_vec).collect(), style);
-        picture.segments(polygon.walls().to_vec(), &WALL);
+        picture
+            .panel
+            .rings(polygon.rings().map(<[_]>::to_vec).collect(), style);
+        picture.panel.segments(polygon.walls().to_vec(), &WALL);
     }
     picture.legend(
         &OBSTACLE,
@@ -269,7 +272,9 @@ pub fn draw(
         picture.legend(&CULPRIT, "obstacles in the way");
     }
     if let Some(boundary) = world.boundary() {
-        picture.rings(boundary.rings().map(<[_]>::to_vec).collect(), &BOUNDARY);
+        picture
+            .panel
+            .rings(boundary.rings().map(<[_]>::to_vec).collect(), &BOUNDARY);
         picture.legend(&BOUNDARY, "boundary");
     }
     let cells = roadmap.cells();
@@ -277,7 +282,7 @@ pub fn draw(
         picture.legend(&CELL, format!("trapezoids ({})", cells.len()));
     }
     for cell in cells {
-        picture.rings(vec![cell.to_vec()], &CELL);
+        picture.panel.rings(vec![cell.to_vec()], &CELL);
     }
     let edges = roadmap.edge_list();
     let every = edges.len().div_ceil(MOST_EDGES).max(1);
@@ -297,25 +302,30 @@ pub fn draw(
     } else {
         EDGE
     };
-    picture.segments(edges.into_iter().step_by(every).collect(), &style);
+    picture
+        .panel
+        .segments(edges.into_iter().step_by(every).collect(), &style);
     picture.legend(&EDGE, text);
     if !world.segment_is_free(&ends[0], &ends[1]) {
-        picture.line(ends.to_vec(), &STRAIGHT);
+        picture.panel.line(ends.to_vec(), &STRAIGHT);
         picture.legend(&STRAIGHT, "straight line: blocked");
+    }
+    for (p, name) in ends.iter().zip(["start", "goal"]) {
+        picture.panel.label(*p, name, Spot::Beside, true, "#222222");
     }
     if world.obstacles().len() <= 60 {
         for obstacle in world.obstacles() {
-            picture.text(
+            picture.panel.label(
                 label_point(obstacle.polygon.outer()),
                 &obstacle.id,
-                13.0,
+                Spot::On,
                 false,
                 "#39444f",
             );
         }
     }
     if let Some(shortest) = shortest {
-        picture.line(shortest.points.clone(), &SHORTEST);
+        picture.panel.line(shortest.points.clone(), &SHORTEST);
         picture.legend(
             &SHORTEST,
             format!("shortest path: {:.6} m", shortest.length),
@@ -325,15 +335,14 @@ pub fn draw(
         Ok(route) => draw_route(&mut picture, world, route),
         Err(error) => picture.note(error.to_string()),
     }
-    for (p, style, name) in [(ends[0], &START, "start"), (ends[1], &GOAL, "goal")] {
-        picture.marker(p, Mark::Disc, 7.0, style);
-        picture.text(p, name, 13.0, true, "#222222");
+    for (p, style) in [(ends[0], &START), (ends[1], &GOAL)] {
+        picture.panel.marker(p, Mark::Disc, 7.0, style);
     }
     picture
 }
 
 fn draw_route(picture: &mut Picture, world: &PlanarWorld, route: &Route) {
-    picture.line(route.points.clone(), &PATH);
+    picture.panel.line(route.points.clone(), &PATH);
     let mut turns: Vec<&str> = route
         .obstacles
         .iter()
@@ -356,7 +365,7 @@ fn draw_route(picture: &mut Picture, world: &PlanarWorld, route: &Route) {
     picture.legend(&PATH, format!("path: {:.6} m{around}", route.length));
     for (p, obstacle) in route.points.iter().zip(&route.obstacles) {
         if obstacle.is_some() {
-            picture.marker(*p, Mark::Disc, 3.2, &TURN);
+            picture.panel.marker(*p, Mark::Disc, 3.2, &TURN);
         }
     }
     if let Some(clearance) = world.clearance_of_path(&route.points) {
@@ -368,7 +377,7 @@ fn draw_route(picture: &mut Picture, world: &PlanarWorld, route: &Route) {
 }
 
 /// A place for a label: the middle of the widest inner stretch at half height.
-fn label_point(ring: &[Point2<f64>]) -> Point2<f64> {
+pub(super) fn label_point(ring: &[Point2<f64>]) -> Point2<f64> {
     let (low, high) = ring
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), p| {

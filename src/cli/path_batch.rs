@@ -10,14 +10,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use nalgebra::Point2;
 use serde::Serialize;
 
-use super::arm::{read_text, write_text};
+use super::arm::{read_text, FARTHEST};
+use super::json::{print_json, write_json};
 use super::path_updates::{follow_moves, Updates};
 use super::scene::{ContactArgument, Scene, SelfCrossingArgument};
 use super::stages::quantile;
 use super::CliError;
 use crate::planar::{PlanarWorld, WorldOptions};
 use crate::roadmap::{
-    build_roadmap, build_roadmap_with, shorten, BuildOptions, Roadmap, Route, RouteError,
+    build_roadmap, build_roadmap_with, shorten, BuildOptions, End, Roadmap, Route, RouteError,
 };
 
 /// Runs every query of a planar scene.
@@ -127,7 +128,7 @@ impl PathBatch {
             contact: self.contact.into(),
             ..WorldOptions::default()
         };
-        let (obstacles, boundary) = (scene.obstacles.clone(), scene.boundary.clone());
+        let (obstacles, boundary) = (scene.outlines(), scene.boundary.clone());
         let begin = Instant::now();
         let world = PlanarWorld::build(obstacles, boundary, &options)
             .map_err(|error| CliError::BadInput(error.to_string()))?;
@@ -158,13 +159,17 @@ impl PathBatch {
             },
             results,
         };
-        if let Some(out) = &self.out {
-            write_text(out, &to_json(&report)?)?;
-        }
+        write_json(self.out.as_deref(), &report)?;
         if self.json {
-            outln!("{}", to_json(&report)?);
+            print_json(&report)?;
         } else {
             print_table(&report);
+        }
+        if let Some((number, reason)) = self.unusable(&scene) {
+            return Err(CliError::BadInput(format!(
+                "{}: query {number} from 0: {reason}",
+                self.scene.display()
+            )));
         }
         let failed = report.results.iter().filter(|r| !r.ok).count();
         match report.results.iter().find_map(|r| r.reason.as_ref()) {
@@ -175,6 +180,25 @@ impl PathBatch {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// The first query whose ends are no points of a planar world.
+    fn unusable(&self, scene: &Scene) -> Option<(usize, RouteError)> {
+        let ends = scene.queries.iter().enumerate();
+        ends.flat_map(|(number, [start, goal])| {
+            [(number, End::Start, start), (number, End::Goal, goal)]
+        })
+        .find(|(_, _, p)| !(p.x.abs() <= FARTHEST && p.y.abs() <= FARTHEST))
+        .map(|(number, end, p)| {
+            (
+                number,
+                RouteError::InvalidPoint {
+                    end,
+                    x: p.x,
+                    y: p.y,
+                },
+            )
+        })
     }
 
     fn run_queries(&self, scene: &Scene, roadmap: &dyn Roadmap) -> Vec<QueryResult> {
@@ -300,11 +324,6 @@ impl PathBatch {
         }
         Ok(Some(comparison))
     }
-}
-
-fn to_json(report: &Report) -> Result<String, CliError> {
-    serde_json::to_string(report)
-        .map_err(|error| CliError::BadInput(format!("the result cannot be written: {error}")))
 }
 
 fn print_table(report: &Report) {

@@ -1,23 +1,24 @@
 //! `arm-planner plan`: a timed motion around obstacles, without ROS.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use serde::Serialize;
-
-use super::arm::{write_text, ArmOptions, JointValues, Numbers};
+use super::arm::{check_limit, pose, write_text, ArmOptions, JointValues, Numbers, TimeLimit};
 use super::collision::ShapeOptions;
-use super::scene::ContactArgument;
-use super::stages::{StageClock, Stages};
-use super::{plan_picture, plan_scene, table, CliError};
+use super::follow_batch::FINEST;
+use super::json::print_json;
+use super::plan_report::{failure, partial_report, report, success};
+use super::plan_story::{Asked, Came, Story};
+use super::scene::{ContactArgument, Scene};
+use super::stages::StageClock;
+use super::{plan_picture, plan_report, CliError};
 use crate::collision::{CollisionModel, CollisionWorld};
 use crate::ik::IkRequest;
-use crate::kinematics::{forward_kinematics, validated_pose, Pose};
+use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::{Chain, RobotModel};
-use crate::motion::{plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planning::{ArmCheck, Obstacle, Partial, PathRequest, PathSettings};
+use crate::motion::{partial_motion, plan_known, Known, PlanError, PlanErrorKind, PlanSettings};
+use crate::planar::SelfCrossing;
+use crate::planning::{ArmCheck, Obstacle, PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
@@ -134,14 +135,8 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     sample_period: f64,
-    /// Give up after this time \[s\].
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 10.0,
-        allow_negative_numbers = true
-    )]
-    timeout: f64,
+    #[command(flatten)]
+    time: TimeLimit,
     /// Draw the plan view and the joint curves.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -153,104 +148,112 @@ pub(super) struct PlanOptions {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Output<'a> {
-    ok: bool,
-    reason: String,
-    notes: &'a [String],
-    length: f64,
-    /// `null` where no obstacle is at the tip's height, or where it left its route.
-    min_clearance: Option<f64>,
-    fraction: f64,
-    duration: f64,
-    planning_time: f64,
-    /// Time of each stage \[s\].
-    stages: BTreeMap<String, f64>,
-    /// Goals, from 1, to which the tip left its route.
-    left_route: &'a [usize],
-    /// Configurations of the part that can be followed, where that was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    partial: Vec<Vec<f64>>,
-    /// The road map that gave the route.
-    roadmap: &'static str,
-    route: Vec<Vec<[f64; 2]>>,
-    joints: Vec<String>,
-    trajectory: Vec<Point<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Point<'a> {
-    time: f64,
-    positions: &'a [f64],
-    velocities: &'a [f64],
-    accelerations: &'a [f64],
-}
-
 pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
     let (model, chain) = options.arm.load()?;
     let start = options.start.resolve(&chain, "--start", &chain.middle())?;
-    let obstacles = options
-        .scene
-        .as_deref()
-        .map(plan_scene::read_obstacles)
-        .transpose()?
-        .unwrap_or_default();
+    let obstacles = match &options.scene {
+        Some(path) => read_obstacles(path)?,
+        None => Vec::new(),
+    };
     let goals = goals(options, &chain, &start)?;
     let settings = settings(options, &chain)?;
-    if options.timeout.is_nan() || options.timeout <= 0.0 {
-        return Err(CliError::BadInput(format!(
-            "--timeout must be above zero, not {}",
-            options.timeout
-        )));
-    }
+    let budget = options.time.budget()?;
 
     let arm = whole_arm(options, &model, &chain, &obstacles, &settings.path.plane)?;
     let begun = Instant::now();
-    let budget = Duration::try_from_secs_f64(options.timeout).unwrap_or(Duration::MAX);
     let give_up = || begun.elapsed() > budget;
     let mut ik = IkRequest::new(Pose::identity());
     ik.give_up = Some(&give_up);
     let request = PathRequest {
         solver: &options.solver,
-        partial: options.partial,
+        // A picture shows where the arm is when it can go no further.
+        partial: options.partial || options.svg.is_some(),
         collision: arm.as_ref().map(|(model, world)| ArmCheck { model, world }),
         leave_route: options.leave_route,
         ..PathRequest::new(&start, &goals, &ik)
     };
     let mut clock = StageClock::start();
     let observer = &mut |stage| clock.enter(stage);
-    let result = plan_observed(&chain, &obstacles, &settings, &request, observer);
+    let mut known = Known::default();
+    let result = plan_known(
+        &mut known, &chain, &obstacles, &settings, &request, observer,
+    );
     let planning_time = begun.elapsed().as_secs_f64();
     let stages = clock.stop();
 
-    match result {
-        Ok(plan) => {
-            if let Some(path) = &options.csv {
-                write_text(path, &csv(&plan))?;
-            }
-            if let Some(path) = &options.svg {
-                write_text(
-                    path,
-                    &plan_picture::draw(&chain, &obstacles, &settings, &plan),
-                )?;
-            }
-            if options.json {
-                print_json(&success(&plan, planning_time, &stages))
+    let part = match &result {
+        Err(error) if options.partial => error.partial().and_then(|part| {
+            partial_motion(&chain, &obstacles, &settings, &request, &part.joint_path)
+        }),
+        _ => None,
+    };
+    let motion = match &result {
+        Ok(plan) => Some(&plan.trajectory),
+        Err(_) => part.as_ref(),
+    };
+    match (&options.csv, motion) {
+        (Some(path), Some(motion)) => write_text(path, &plan_report::csv(motion))?,
+        // What an earlier plan left there must not be taken for this one's.
+        (Some(path), None) => errln!(
+            "arm-planner: {} is not written: there is no motion{}",
+            path.display(),
+            if options.partial {
+                ""
             } else {
-                out!("{}", report(&chain, &plan, planning_time, &stages));
-                Ok(())
+                " (--partial: that of the part that can be followed)"
             }
+        ),
+        (None, _) => {}
+    }
+    if let Some(path) = &options.svg {
+        let asked = Asked {
+            chain: &chain,
+            obstacles: &obstacles,
+            settings: &settings,
+            start: &start,
+            goals: &goals,
+        };
+        let came = match &result {
+            Ok(plan) => Came::Planned(plan),
+            Err(error) => Came::Failed(error, part.as_ref()),
+        };
+        write_text(path, &plan_picture::draw(&Story::new(asked, &known, came)))?;
+    }
+    match result {
+        Ok(plan) if options.json => print_json(&success(&plan, planning_time, &stages)),
+        Ok(plan) => {
+            out!("{}", report(&chain, &plan, planning_time, &stages));
+            Ok(())
         }
         Err(error) => {
+            let shown = error.partial().filter(|_| options.partial);
             if options.json {
-                print_json(&failure(&chain, &error, planning_time, &stages))?;
-            }
-            if let (true, Some(part)) = (options.partial && !options.json, error.partial()) {
+                print_json(&failure(
+                    &chain,
+                    &error,
+                    &known,
+                    shown,
+                    planning_time,
+                    &stages,
+                ))?;
+            } else if let Some(part) = shown {
                 out!("{}", partial_report(&chain, part, error.fraction()));
             }
             Err(sort(error))
         }
     }
+}
+
+fn read_obstacles(path: &Path) -> Result<Vec<Obstacle>, CliError> {
+    let scene = Scene::read(path, SelfCrossing::Refuse)?;
+    scene.report_repairs();
+    if scene.boundary.is_some() {
+        errln!(
+            "arm-planner: warning: {}: the boundary is left out, an arm is kept in by its reach and by obstacles",
+            path.display()
+        );
+    }
+    Ok(scene.obstacles)
 }
 
 /// The arm's shapes and the obstacles that they must not meet; `None` where the tip alone counts.
@@ -292,32 +295,8 @@ fn whole_arm(
     Ok(Some((arm, world)))
 }
 
-fn print_json(output: &Output<'_>) -> Result<(), CliError> {
-    let text =
-        serde_json::to_string(output).map_err(|error| CliError::BadInput(error.to_string()))?;
-    outln!("{text}");
-    Ok(())
-}
-
-/// The part of a path that can be followed, as a table.
-fn partial_report(chain: &Chain, part: &Partial, fraction: f64) -> String {
-    let names = chain.joint_names();
-    let header: Vec<&str> = names.iter().map(String::as_str).collect();
-    let rows: Vec<Vec<String>> = part
-        .joint_path
-        .points
-        .iter()
-        .map(|q| q.iter().map(|value| format!("{value:.4}")).collect())
-        .collect();
-    format!(
-        "the first {:.1} % of the path:\n{}",
-        100.0 * fraction,
-        table::render(&header, &rows)
-    )
-}
-
 /// A pose of three (the orientation is `orientation`) or seven numbers; `orientation` becomes its own.
-fn pose(
+fn pose_of(
     option: &str,
     numbers: &Numbers,
     orientation: &mut nalgebra::Vector4<f64>,
@@ -329,8 +308,7 @@ fn pose(
         7 => *orientation = nalgebra::Vector4::new(values[3], values[4], values[5], values[6]),
         other => return Err(bad(format!("3 or 7 numbers are needed, not {other}"))),
     }
-    validated_pose([values[0], values[1], values[2]], (*orientation).into())
-        .map_err(|error| bad(error.to_string()))
+    pose(option, [values[0], values[1], values[2]], *orientation)
 }
 
 fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose>, CliError> {
@@ -340,11 +318,26 @@ fn goals(options: &PlanOptions, chain: &Chain, start: &[f64]) -> Result<Vec<Pose
     options
         .goal
         .iter()
-        .map(|numbers| pose("--goal", numbers, &mut orientation))
+        .map(|numbers| pose_of("--goal", numbers, &mut orientation))
         .collect()
 }
 
 fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliError> {
+    for (option, value) in [
+        ("--default-max-velocity", Some(options.default_max_velocity)),
+        ("--max-acceleration", Some(options.max_acceleration)),
+        ("--tip-speed", options.tip_speed),
+        ("--tip-acceleration", options.tip_acceleration),
+    ] {
+        value.map_or(Ok(()), |value| check_limit(option, value))?;
+    }
+    // Finer than this the rounding of poses counts.
+    if options.deviation < FINEST {
+        return Err(CliError::BadInput(format!(
+            "--deviation must be {FINEST:e} m or more, not {}",
+            options.deviation
+        )));
+    }
     let defaults = LimitDefaults {
         velocity: options.default_max_velocity,
         acceleration: options.max_acceleration,
@@ -355,7 +348,7 @@ fn settings(options: &PlanOptions, chain: &Chain) -> Result<PlanSettings, CliErr
         .map_err(|error| CliError::BadInput(error.to_string()))?;
     let mut level = nalgebra::Vector4::new(0.0, 0.0, 0.0, 1.0);
     let plane = match &options.plane {
-        Some(numbers) => pose("--plane", numbers, &mut level)?,
+        Some(numbers) => pose_of("--plane", numbers, &mut level)?,
         None => Pose::identity(),
     };
     Ok(PlanSettings {
@@ -389,169 +382,4 @@ fn sort(error: PlanError) -> CliError {
         | PlanErrorKind::UnknownSolver => CliError::BadInput(error.to_string()),
         _ => CliError::NoSolution(error.to_string()),
     }
-}
-
-fn success<'a>(plan: &'a Plan, planning_time: f64, stages: &Stages) -> Output<'a> {
-    let route = |route: &Vec<nalgebra::Point2<f64>>| route.iter().map(|p| [p.x, p.y]).collect();
-    Output {
-        ok: true,
-        reason: String::new(),
-        notes: &plan.path.notes,
-        length: plan.path.length,
-        min_clearance: Some(plan.path.min_clearance)
-            .filter(|clearance| clearance.is_finite() && plan.path.left_route.is_empty()),
-        fraction: 1.0,
-        duration: plan.trajectory.duration(),
-        planning_time,
-        stages: stages.named(),
-        left_route: &plan.path.left_route,
-        partial: Vec::new(),
-        roadmap: plan.path.scene.roadmap,
-        route: plan.path.routes.iter().map(route).collect(),
-        joints: plan.trajectory.joint_names.clone(),
-        trajectory: plan
-            .trajectory
-            .points
-            .iter()
-            .map(|point| Point {
-                time: point.time,
-                positions: &point.positions,
-                velocities: &point.velocities,
-                accelerations: &point.accelerations,
-            })
-            .collect(),
-    }
-}
-
-fn failure<'a>(
-    chain: &Chain,
-    error: &PlanError,
-    planning_time: f64,
-    stages: &Stages,
-) -> Output<'a> {
-    Output {
-        ok: false,
-        reason: error.to_string(),
-        notes: &[],
-        length: 0.0,
-        min_clearance: None,
-        fraction: error.fraction(),
-        duration: 0.0,
-        planning_time,
-        stages: stages.named(),
-        left_route: &[],
-        partial: error
-            .partial()
-            .map_or(Vec::new(), |part| part.joint_path.points.clone()),
-        roadmap: "",
-        route: Vec::new(),
-        joints: chain.joint_names(),
-        trajectory: Vec::new(),
-    }
-}
-
-/// Samples of the motion from which the report takes the largest speeds.
-const PEAK_SAMPLES: usize = 5000;
-
-fn report(chain: &Chain, plan: &Plan, planning_time: f64, stages: &Stages) -> String {
-    let mut text = String::new();
-    for note in &plan.path.notes {
-        let _ = writeln!(text, "note: {note}");
-    }
-    let clearance = match plan.path.min_clearance {
-        _ if !plan.path.left_route.is_empty() => {
-            "the tip left its route, links keep theirs".to_owned()
-        }
-        distance if distance.is_finite() => format!("{distance:.4} m"),
-        _ => "no obstacle at the tip's height".to_owned(),
-    };
-    let corners: usize = plan
-        .path
-        .routes
-        .iter()
-        .map(|route| route.len().saturating_sub(2))
-        .sum();
-    let _ = writeln!(
-        text,
-        "tip path    {:.4} m, {corners} corner(s)",
-        plan.path.length
-    );
-    let _ = writeln!(text, "clearance   {clearance}");
-    let _ = writeln!(
-        text,
-        "trajectory  {:.3} s, {} points",
-        plan.trajectory.duration(),
-        plan.trajectory.points.len()
-    );
-    for goal in &plan.path.left_route {
-        let _ = writeln!(
-            text,
-            "off route   to goal {goal}: the arm cannot follow the route, it goes its own way"
-        );
-    }
-    let _ = writeln!(
-        text,
-        "planned in  {:.1} ms: {}\n",
-        planning_time * 1e3,
-        stages.words()
-    );
-    // The motion itself, not its points alone: these may lie far apart.
-    let duration = plan.trajectory.duration();
-    let motion: Vec<crate::trajectory::TrajectoryPoint> = (0..=PEAK_SAMPLES)
-        .filter_map(|k| {
-            plan.trajectory
-                .sample(duration * k as f64 / PEAK_SAMPLES as f64)
-        })
-        .collect();
-    let peak = |pick: fn(&crate::trajectory::TrajectoryPoint) -> &Vec<f64>, joint: usize| {
-        let values = motion.iter().filter_map(|point| pick(point).get(joint));
-        values.fold(0.0_f64, |most, value| most.max(value.abs()))
-    };
-    let rows: Vec<Vec<String>> = chain
-        .dofs
-        .iter()
-        .enumerate()
-        .map(|(joint, dof)| {
-            let end = |point: Option<&crate::trajectory::TrajectoryPoint>| {
-                point
-                    .and_then(|point| point.positions.get(joint))
-                    .map_or(String::new(), |v| format!("{v:.4}"))
-            };
-            vec![
-                dof.name.clone(),
-                end(plan.trajectory.points.first()),
-                end(plan.trajectory.points.last()),
-                format!("{:.3}", peak(|point| &point.velocities, joint)),
-                format!("{:.3}", peak(|point| &point.accelerations, joint)),
-            ]
-        })
-        .collect();
-    text.push_str(&table::render(
-        &["joint", "start", "end", "top speed", "top acceleration"],
-        &rows,
-    ));
-    text
-}
-
-fn csv(plan: &Plan) -> String {
-    let mut text = String::from("time");
-    for quantity in ["position", "velocity", "acceleration"] {
-        for name in &plan.trajectory.joint_names {
-            let _ = write!(text, ",{quantity} {}", name.replace([',', '"', '\n'], "_"));
-        }
-    }
-    text.push('\n');
-    for point in &plan.trajectory.points {
-        let _ = write!(text, "{}", point.time);
-        for value in point
-            .positions
-            .iter()
-            .chain(&point.velocities)
-            .chain(&point.accelerations)
-        {
-            let _ = write!(text, ",{value}");
-        }
-        text.push('\n');
-    }
-    text
 }

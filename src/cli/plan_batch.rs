@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::arm::{read_model, read_text, write_text};
+use super::arm::{read_model, read_text, TimeLimit};
 use super::collision::{chain_for, read_prisms, ShapeOptions};
+use super::json::{print_json, write_json};
 use super::stages::quantile;
 use super::CliError;
 use crate::collision::{CollisionModel, CollisionWorld};
 use crate::model::{did_you_mean, Chain};
-use crate::planning::{plan_joint_path, JointSpaceSettings};
+use crate::planning::{plan_joint_path, JointSpaceError, JointSpaceSettings};
 
 /// Plans free motions in joint space between pairs of configurations among prisms.
 ///
-/// Exit code 0 even where pairs have no motion: the results tell which, and why.
+/// Exit code 0 even where pairs have no motion: the results tell which, and why; 2 where a pair is malformed.
 #[derive(Debug, Args)]
 pub struct PlanBatch {
     /// The robot description (URDF, xacro expanded).
@@ -48,6 +49,8 @@ pub struct PlanBatch {
     /// may need a hundred thousand.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     max_samples: usize,
+    #[command(flatten)]
+    time: TimeLimit,
     /// How many attempts to cut a motion short.
     #[arg(long, value_name = "N", default_value_t = JointSpaceSettings::default().shortcuts)]
     shortcuts: usize,
@@ -85,6 +88,9 @@ struct PairResult {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Whether the pair itself is to blame: it is no start and goal of this chain.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    malformed: bool,
     time_us: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     joint_path: Vec<Vec<f64>>,
@@ -120,6 +126,10 @@ impl PlanBatch {
     /// # Errors
     /// See [`CliError`].
     pub fn run(&self) -> Result<(), CliError> {
+        let budget = self.time.budget()?;
+        if self.rounds == 0 {
+            return Err(CliError::BadInput("--rounds must be one or more".into()));
+        }
         let model = read_model(&self.urdf)?;
         for warning in &model.warnings {
             errln!("arm-planner: warning: {warning}");
@@ -147,21 +157,24 @@ impl PlanBatch {
         }
         let results: Vec<PairResult> = pairs
             .iter()
-            .map(|[start, goal]| self.plan(&chain, &arm, &world, start, goal))
+            .map(|pair| self.plan(&chain, &arm, &world, pair, budget))
             .collect();
         let report = self.report(&chain, prisms.len(), &pairs, results);
-        let text = serde_json::to_string(&report).map_err(|error| {
-            CliError::BadInput(format!("the result cannot be written: {error}"))
-        })?;
-        if let Some(out) = &self.out {
-            write_text(out, &text)?;
-        }
+        write_json(self.out.as_deref(), &report)?;
         if self.json {
-            outln!("{text}");
+            print_json(&report)?;
         } else {
             print(&report);
         }
-        Ok(())
+        let malformed = |(_, result): &(usize, &PairResult)| result.malformed;
+        match report.results.iter().enumerate().find(malformed) {
+            Some((number, result)) => Err(CliError::BadInput(format!(
+                "{}: pair {number} from 0 is malformed: {}",
+                self.pairs.display(),
+                result.reason.as_deref().unwrap_or_default()
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn read_pairs(&self) -> Result<(PairFile, Vec<Pair>), CliError> {
@@ -191,8 +204,8 @@ impl PlanBatch {
         chain: &Chain,
         arm: &CollisionModel,
         world: &CollisionWorld,
-        start: &[f64],
-        goal: &[f64],
+        [start, goal]: &Pair,
+        budget: Duration,
     ) -> PairResult {
         let settings = JointSpaceSettings {
             seed: self.seed,
@@ -200,11 +213,12 @@ impl PlanBatch {
             shortcuts: self.shortcuts,
             ..JointSpaceSettings::default()
         };
-        let goals = [goal.to_vec()];
+        let goals = [goal.clone()];
         let mut time_us = f64::INFINITY;
         let mut once = || {
             let begin = Instant::now();
-            let answer = plan_joint_path(chain, arm, world, start, &goals, &settings, &|| false);
+            let late = || begin.elapsed() > budget;
+            let answer = plan_joint_path(chain, arm, world, start, &goals, &settings, &late);
             time_us = time_us.min(begin.elapsed().as_secs_f64() * 1e6);
             answer
         };
@@ -216,6 +230,7 @@ impl PlanBatch {
             Ok(path) => PairResult {
                 ok: true,
                 reason: None,
+                malformed: false,
                 time_us,
                 joint_path: path.points,
                 length: Some(path.length),
@@ -223,6 +238,10 @@ impl PlanBatch {
             },
             Err(error) => PairResult {
                 ok: false,
+                malformed: matches!(
+                    error,
+                    JointSpaceError::Size { .. } | JointSpaceError::NotFinite { .. }
+                ),
                 reason: Some(error.to_string()),
                 time_us,
                 joint_path: Vec::new(),

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::arm::{write_text, ArmOptions};
+use super::arm::{ArmOptions, TimeLimit, FARTHEST};
+use super::json::write_json;
 use super::random_scene::{RandomScene, RandomTable};
 use super::stages::{quantile, StageClock};
 use super::{table, CliError};
@@ -32,10 +33,15 @@ pub(super) struct PlanRandom {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Distance that the tip keeps from obstacles \[m\].
-    #[arg(long, value_name = "METRES", default_value_t = 0.02)]
+    #[arg(
+        long,
+        value_name = "METRES",
+        default_value_t = 0.02,
+        allow_negative_numbers = true
+    )]
     clearance: f64,
     /// Distance of starts and goals from the base \[m\]: nearest, farthest.
-    #[arg(long, value_name = "METRES", num_args = 2, default_values_t = [0.3, 0.7])]
+    #[arg(long, value_name = "METRES", num_args = 2, default_values_t = [0.3, 0.7], allow_negative_numbers = true)]
     ring: Vec<f64>,
     /// Height of starts and goals \[m\].
     #[arg(
@@ -48,6 +54,8 @@ pub(super) struct PlanRandom {
     /// Height at which the tip may go over obstacles \[m\].
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     safe_height: Option<f64>,
+    #[command(flatten)]
+    time: TimeLimit,
     /// Where to write all results, JSON.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -77,11 +85,26 @@ impl PlanRandom {
         let (Some(&near), Some(&far)) = (self.ring.first(), self.ring.get(1)) else {
             return Err(CliError::BadInput("--ring takes two distances".to_owned()));
         };
-        if !(near >= 0.0 && far > near && far.is_finite() && self.clearance >= 0.0) {
-            return Err(CliError::BadInput(format!(
-                "--ring {near} {far}: the second must be the larger one, and --clearance not negative"
-            )));
+        for (option, value) in [
+            ("--ring", near),
+            ("--ring", far),
+            ("--clearance", self.clearance),
+            ("--height", self.height.abs()),
+            ("--safe-height", self.safe_height.map_or(0.0, f64::abs)),
+        ] {
+            if !(0.0..=FARTHEST).contains(&value) {
+                return Err(CliError::BadInput(format!(
+                    "{option}: {value} is no distance from 0 to {FARTHEST:e} m"
+                )));
+            }
         }
+        if near >= far || self.pairs == 0 {
+            return Err(CliError::BadInput(
+                "--ring takes the nearer distance first, and --pairs must be 1 or more".to_owned(),
+            ));
+        }
+        let budget = self.time.budget()?;
+        let begun = Instant::now();
         let scene = RandomScene::new(
             &chain,
             &RandomTable {
@@ -92,7 +115,14 @@ impl PlanRandom {
                 height: self.height,
                 seed: self.seed,
             },
+            &|| begun.elapsed() > budget,
         );
+        let Some(scene) = scene else {
+            return Err(CliError::BadInput(format!(
+                "the scene was not drawn within {} s: take fewer --obstacles or --pairs, or a longer --timeout",
+                self.time.timeout
+            )));
+        };
         if scene.pairs.is_empty() {
             return Err(CliError::BadInput(
                 "the arm reaches no free place: change --ring or --height".to_owned(),
@@ -111,13 +141,15 @@ impl PlanRandom {
             sample_period: 0.02,
             timing: TimingOptions::default(),
         };
-        let ik = IkRequest::new(Pose::identity());
         let mut results = Vec::with_capacity(scene.pairs.len());
         for (start, goal) in &scene.pairs {
             let goals = [*goal];
+            let begun = Instant::now();
+            let late = || begun.elapsed() > budget;
+            let mut ik = IkRequest::new(Pose::identity());
+            ik.give_up = Some(&late);
             let request = PathRequest::new(start, &goals, &ik);
             let mut clock = StageClock::start();
-            let begun = Instant::now();
             let observer = &mut |stage| clock.enter(stage);
             let plan = plan_observed(&chain, &scene.obstacles, &settings, &request, observer);
             let time_us = begun.elapsed().as_secs_f64() * 1e6;
@@ -145,11 +177,7 @@ impl PlanRandom {
             obstacles: self.obstacles,
             results,
         };
-        if let Some(out) = &self.out {
-            let text = serde_json::to_string(&report)
-                .map_err(|error| CliError::BadInput(error.to_string()))?;
-            write_text(out, &text)?;
-        }
+        write_json(self.out.as_deref(), &report)?;
         out!("{}", summary(&report));
         Ok(())
     }

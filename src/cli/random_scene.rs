@@ -58,8 +58,12 @@ const TRIES: usize = 10_000;
 
 impl RandomScene {
     /// Draws a scene. There are fewer pairs than asked for if places that the arm reaches between the
-    /// obstacles are too rare.
-    pub fn new(chain: &Chain, table: &RandomTable) -> RandomScene {
+    /// obstacles are too rare; `None` where `give_up` says so.
+    pub fn new(
+        chain: &Chain,
+        table: &RandomTable,
+        give_up: &dyn Fn() -> bool,
+    ) -> Option<RandomScene> {
         let mut random = Random(table.seed);
         let (near, far) = table.ring;
         // So that the obstacles cover about a fifth of the ring.
@@ -67,6 +71,9 @@ impl RandomScene {
         let size = (0.2 * area / table.obstacles.max(1) as f64 / 2.0).sqrt();
         let mut obstacles: Vec<Obstacle> = Vec::new();
         while obstacles.len() < table.obstacles {
+            if give_up() {
+                return None;
+            }
             let (distance, way) = (
                 random.between(near, far),
                 random.between(-std::f64::consts::PI, std::f64::consts::PI),
@@ -98,8 +105,8 @@ impl RandomScene {
         let mut tries = 0;
         while scene.pairs.len() < table.pairs && tries < TRIES {
             tries += 1;
-            let mut place = || scene.place(&mut random, table);
-            let (from, to) = (place(), place());
+            let mut place = || scene.place(&mut random, table, give_up);
+            let (from, to) = (place()?, place()?);
             let ik = |target: Pose| {
                 let request = IkRequest::new(target);
                 let found = solver("").ok()?.solve(chain, &request, &chain.middle());
@@ -109,14 +116,22 @@ impl RandomScene {
                 scene.pairs.push((start, to));
             }
         }
-        scene
+        Some(scene)
     }
 
     /// A free place on the table, tool down.
-    fn place(&self, random: &mut Random, table: &RandomTable) -> Pose {
+    fn place(
+        &self,
+        random: &mut Random,
+        table: &RandomTable,
+        give_up: &dyn Fn() -> bool,
+    ) -> Option<Pose> {
         let (near, far) = table.ring;
         let mut best = Pose::identity();
         for _ in 0..TRIES {
+            if give_up() {
+                return None;
+            }
             let (x, y) = (random.between(-far, far), random.between(-far, far));
             let Ok(pose) = validated_pose([x, y, table.height], [1.0, 0.0, 0.0, 0.0]) else {
                 continue;
@@ -131,6 +146,6 @@ impl RandomScene {
                 break;
             }
         }
-        best
+        Some(best)
     }
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use nalgebra::Point2;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::CliError;
 use crate::planar::{Contact, Obstacle, Polygon, PolygonOptions, Repair, Repaired, SelfCrossing};
+use crate::planning::Obstacle as Prism;
 
 /// The contact rule as it is written on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,22 +46,10 @@ impl From<SelfCrossingArgument> for SelfCrossing {
     }
 }
 
-/// A ring as it stands in a file: bare, or with a name.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum RingText {
-    Bare(Vec<[f64; 2]>),
-    Named {
-        id: String,
-        #[serde(alias = "polygon", alias = "ring")]
-        points: Vec<[f64; 2]>,
-    },
-}
-
+/// A scene as it stands in a file; what else is there belongs to other readers.
 #[derive(Debug, Deserialize)]
 struct SceneText {
-    #[serde(alias = "polygons")]
-    obstacles: SceneObstacles,
+    obstacles: Vec<Value>,
     #[serde(default)]
     boundary: Option<Vec<[f64; 2]>>,
     #[serde(default)]
@@ -70,18 +60,29 @@ struct SceneText {
     goal: Option<[f64; 2]>,
 }
 
-/// Random scenes also hold a *number* of polygons under that name.
+/// An obstacle that is more than its corners.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum SceneObstacles {
-    Rings(Vec<RingText>),
+#[serde(deny_unknown_fields)]
+struct Named {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(alias = "points", alias = "ring")]
+    polygon: Vec<[f64; 2]>,
+    #[serde(default)]
+    min_height: Option<f64>,
+    #[serde(default)]
+    max_height: Option<f64>,
 }
+
+const EXPECTED: &str =
+    "expected {\"obstacles\": [...]} with lists of [x, y] corners, or objects with polygon, id, \
+                        min_height, max_height; boundary, queries, start and goal are optional";
 
 /// A scene that was read and checked.
 #[derive(Debug)]
 pub struct Scene {
-    /// The obstacles; those without a name are called by their number in the file.
-    pub obstacles: Vec<Obstacle>,
+    /// The obstacles with their heights; those without a name are called by their number in the file.
+    pub obstacles: Vec<Prism>,
     /// The polygon that encloses the free space.
     pub boundary: Option<Polygon>,
     /// Pairs of start and goal.
@@ -90,6 +91,40 @@ pub struct Scene {
     pub vertices: usize,
     /// What was repaired, by the polygon's name.
     pub repairs: Vec<(String, Repair)>,
+}
+
+fn read_entry(number: usize, entry: Value) -> Result<Named, CliError> {
+    let bad = |error: serde_json::Error| {
+        CliError::BadInput(format!("obstacle {number}: {error}; {EXPECTED}"))
+    };
+    if entry.is_array() {
+        let polygon = serde_json::from_value(entry).map_err(bad)?;
+        return Ok(Named {
+            id: None,
+            polygon,
+            min_height: None,
+            max_height: None,
+        });
+    }
+    serde_json::from_value(entry).map_err(bad)
+}
+
+/// The height range \[m\]; as in the messages, both zero (or none) means unbounded.
+fn heights(id: &str, named: &Named) -> Result<(f64, f64), CliError> {
+    let (low, high) = match (named.min_height, named.max_height) {
+        (Some(0.0), Some(0.0)) => (f64::NEG_INFINITY, f64::INFINITY),
+        (low, high) => (
+            low.unwrap_or(f64::NEG_INFINITY),
+            high.unwrap_or(f64::INFINITY),
+        ),
+    };
+    if low < high {
+        Ok((low, high))
+    } else {
+        Err(CliError::BadInput(format!(
+            "obstacle \"{id}\": min_height {low} is not below max_height {high} (both 0: unbounded)"
+        )))
+    }
 }
 
 fn points(ring: &[[f64; 2]]) -> Vec<Point2<f64>> {
@@ -136,37 +171,34 @@ impl Scene {
     /// # Errors
     /// As [`Scene::read`].
     pub fn parse(text: &str, self_crossing: SelfCrossing) -> Result<Scene, CliError> {
-        let mut value: serde_json::Value = serde_json::from_str(text)
-            .map_err(|error| CliError::BadInput(format!("not a JSON file: {error}")))?;
+        let mut value: Value = serde_json::from_str(text)
+            .map_err(|error| CliError::BadInput(format!("not a JSON file: {error}; {EXPECTED}")))?;
         if let Some(object) = value.as_object_mut() {
             // Scenes say under this name how many there are; inflation cases list them.
-            if object.contains_key("obstacles") {
-                object.remove("polygons");
+            let listed = object.remove("polygons");
+            if let Some(listed) = listed.filter(|_| !object.contains_key("obstacles")) {
+                object.insert("obstacles".to_owned(), listed);
             }
         }
         let scene: SceneText = serde_json::from_value(value).map_err(|error| {
-            CliError::BadInput(format!(
-                "not a planar scene ({error}): 'obstacles' must be a list of rings [[x, y], …] \
-                 or of objects with 'id' and 'points'; 'boundary', 'queries', 'start' and \
-                 'goal' are optional"
-            ))
+            CliError::BadInput(format!("not a planar scene: {error}; {EXPECTED}"))
         })?;
-        let SceneObstacles::Rings(rings) = scene.obstacles;
         let mut obstacles = Vec::new();
         let mut repairs = Vec::new();
         let mut vertices = 0;
-        for (k, ring) in rings.into_iter().enumerate() {
-            let (id, ring) = match ring {
-                RingText::Bare(ring) => (k.to_string(), ring),
-                RingText::Named { id, points } => (id, points),
-            };
-            let repaired = read_ring(&id, &points(&ring), self_crossing)?;
+        for (k, entry) in scene.obstacles.into_iter().enumerate() {
+            let named = read_entry(k, entry)?;
+            let id = named.id.clone().unwrap_or_else(|| k.to_string());
+            let (min_height, max_height) = heights(&id, &named)?;
+            let repaired = read_ring(&id, &points(&named.polygon), self_crossing)?;
             repairs.extend(repaired.repairs.into_iter().map(|r| (id.clone(), r)));
             for polygon in repaired.polygons {
                 vertices += polygon.rings().map(<[_]>::len).sum::<usize>();
-                obstacles.push(Obstacle {
+                obstacles.push(Prism {
                     id: id.clone(),
                     polygon,
+                    min_height,
+                    max_height,
                 });
             }
         }
@@ -200,6 +232,15 @@ impl Scene {
             vertices,
             repairs,
         })
+    }
+
+    /// The obstacles as seen from above, whatever their heights.
+    pub fn outlines(&self) -> Vec<Obstacle> {
+        let outline = |prism: &Prism| Obstacle {
+            id: prism.id.clone(),
+            polygon: prism.polygon.clone(),
+        };
+        self.obstacles.iter().map(outline).collect()
     }
 
     /// Says on standard error what was repaired.
@@ -286,7 +327,41 @@ mod tests {
         };
         assert!(error("{").contains("JSON"));
         assert!(error("{}").contains("obstacles"));
+        for (text, word) in [
+            (r#"{"obstacles": [[[0,0],[1,0]]]}"#, "'0'"),
+            (r#"{"obstacles": [[[0,0],[1,0],["a",1]]]}"#, "obstacle 0"),
+            (
+                r#"{"obstacles": [{"id": "a", "polygon": [[0,0],[1,0],[1,1]], "min_height": 2, "max_height": 1}]}"#,
+                "\"a\"",
+            ),
+            (
+                r#"{"obstacles": [{"polygon": [[0,0],[1,0],[1,1]], "hight": 2}]}"#,
+                "hight",
+            ),
+        ] {
+            assert!(error(text).contains(word), "{}", error(text));
+        }
         let bow_tie = r#"{"obstacles": [{"id": "tie", "points": [[0,0],[1,1],[1,0],[0,1]]}]}"#;
         assert!(error(bow_tie).contains("'tie' crosses itself"));
+    }
+
+    #[test]
+    fn heights_mean_the_same_as_in_messages() {
+        let named = |heights: &str| {
+            let polygon = r#""polygon": [[0,0],[0,1],[1,1]]"#;
+            let text = format!(r#"{{"name": "x", "obstacles": [{{{polygon}{heights}}}]}}"#);
+            Scene::parse(&text, SelfCrossing::Refuse).map(|scene| {
+                let only = &scene.obstacles[0];
+                (only.id.clone(), only.min_height, only.max_height)
+            })
+        };
+        let unbounded = ("0".to_owned(), f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!(named("").unwrap(), unbounded);
+        let zero = r#", "min_height": 0.0, "max_height": 0"#;
+        assert_eq!(named(zero).unwrap(), unbounded);
+        let box_ = named(r#", "id": "box", "max_height": 0.5"#).unwrap();
+        assert_eq!(box_, ("box".to_owned(), f64::NEG_INFINITY, 0.5));
+        let equal = named(r#", "min_height": 0.2, "max_height": 0.2"#).unwrap_err();
+        assert!(equal.to_string().contains("0.2"), "{equal}");
     }
 }

@@ -8,10 +8,11 @@ use std::time::Instant;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::arm::{read_text, write_text};
+use super::arm::{check_limit, read_text};
+use super::json::write_json;
 use super::stages::quantile;
 use super::{table, CliError};
-use crate::trajectory::{EndCondition, MotionLimits, Spline, TimedPath};
+use crate::trajectory::{EndCondition, MotionLimits, RetimeError, Spline, TimedPath};
 
 /// Each spline is timed this often; the median counts.
 const RUNS: usize = 3;
@@ -69,6 +70,15 @@ impl PathItem {
     }
 }
 
+/// Why an item was not timed.
+#[derive(Debug)]
+enum Failure {
+    /// The item makes no path.
+    Malformed(String),
+    /// It does, and there is no motion along it.
+    NoMotion(String),
+}
+
 #[derive(Debug, Default, Serialize)]
 struct ItemResult {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +87,9 @@ struct ItemResult {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Whether the item itself is to blame.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    malformed: bool,
     time_us: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<f64>,
@@ -108,6 +121,16 @@ impl ToppBatch {
         let bad = |what: String| CliError::BadInput(format!("{}: {what}", self.paths.display()));
         let file: PathFile = serde_json::from_str(&read_text(&self.paths)?)
             .map_err(|error| bad(error.to_string()))?;
+        let lists = [
+            ("vmax", Some(&file.vmax)),
+            ("amax", Some(&file.amax)),
+            ("jmax", file.jmax.as_ref().filter(|_| self.jerk)),
+        ];
+        for (name, list) in lists {
+            for value in list.into_iter().flatten() {
+                check_limit(name, *value).map_err(|error| bad(error.to_string()))?;
+            }
+        }
         let limits = MotionLimits::new(file.vmax.clone(), file.amax.clone())
             .map_err(|error| bad(error.to_string()))?;
         let limits = if self.jerk {
@@ -129,31 +152,47 @@ impl ToppBatch {
         let results: Vec<ItemResult> = file.paths.iter().map(|item| timed(item, &limits)).collect();
         print_table(&results);
         let report = Report { results };
-        if let Some(out) = &self.out {
-            let text = serde_json::to_string(&report)
-                .map_err(|error| bad(format!("the result cannot be written: {error}")))?;
-            write_text(out, &text)?;
-        }
-        let failed = report.results.iter().filter(|r| !r.ok).count();
-        match report.results.iter().find_map(|r| r.reason.as_ref()) {
-            Some(reason) => Err(CliError::NoSolution(format!(
-                "{failed} of {} paths could not be timed; the first: {reason}",
+        write_json(self.out.as_deref(), &report)?;
+        let told = |malformed: bool| {
+            let fitting = |(_, r): &(usize, &ItemResult)| !r.ok && r.malformed == malformed;
+            let mut failed = report.results.iter().enumerate().filter(fitting);
+            let (number, first) = failed.next()?;
+            let count = failed.count() + 1;
+            let reason = first.reason.as_deref().unwrap_or_default();
+            Some(format!(
+                "{count} of {} paths {{}}; the first, number {number} from 0: {reason}",
                 report.results.len()
-            ))),
+            ))
+        };
+        if let Some(words) = told(true) {
+            return Err(bad(words.replace("{}", "are malformed")));
+        }
+        match told(false) {
+            Some(words) => Err(CliError::NoSolution(
+                words.replace("{}", "could not be timed"),
+            )),
             None => Ok(()),
         }
     }
 }
 
 /// Spline and profile of an item.
-fn profile(item: &PathItem, limits: &MotionLimits) -> Result<(Spline, TimedPath), String> {
+fn profile(item: &PathItem, limits: &MotionLimits) -> Result<(Spline, TimedPath), Failure> {
     let ends = match item.bc.as_str() {
         "natural" => EndCondition::Natural,
         "clamped" => EndCondition::Clamped,
-        other => return Err(format!("'bc' is '{other}': it must be natural or clamped")),
+        other => {
+            return Err(Failure::Malformed(format!(
+                "'bc' is '{other}': it must be natural or clamped"
+            )))
+        }
     };
-    let spline = Spline::with_knots(&item.ss, &item.waypoints, ends).map_err(|e| e.to_string())?;
-    let timed = TimedPath::along(vec![spline.clone()], limits).map_err(|e| e.to_string())?;
+    let spline = Spline::with_knots(&item.ss, &item.waypoints, ends)
+        .map_err(|error| Failure::Malformed(error.to_string()))?;
+    let timed = TimedPath::along(vec![spline.clone()], limits).map_err(|error| match error {
+        RetimeError::Limits { .. } => Failure::Malformed(error.to_string()),
+        other => Failure::NoMotion(other.to_string()),
+    })?;
     Ok((spline, timed))
 }
 
@@ -164,7 +203,7 @@ fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
         ..ItemResult::default()
     };
     let mut times = Vec::with_capacity(RUNS);
-    let mut answer = Err(String::new());
+    let mut answer = Err(Failure::NoMotion(String::new()));
     for _ in 0..RUNS {
         let begin = Instant::now();
         answer = profile(item, limits);
@@ -174,7 +213,9 @@ fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
     result.time_us = times.get(RUNS / 2).copied().unwrap_or(0.0);
     let (spline, timed) = match answer {
         Ok(answer) => answer,
-        Err(reason) => {
+        Err(failure) => {
+            result.malformed = matches!(failure, Failure::Malformed(_));
+            let (Failure::Malformed(reason) | Failure::NoMotion(reason)) = failure;
             result.reason = Some(reason);
             return result;
         }

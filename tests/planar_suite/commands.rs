@@ -256,6 +256,18 @@ fn exit_codes_and_messages() {
         2,
         "mitre limit -3",
     );
+    let blunt = ["--radius", "1", "--join", "mitre", "--mitre-limit", "1"];
+    let inflate = ["inflate", "--scene", &scene];
+    case(&[&inflate[..], &blunt].concat(), 2, "1.01 or more");
+    let fine = ["--radius", "0.5", "--arc-tolerance", "1e-300"];
+    case(&[&inflate[..], &fine].concat(), 2, "5e-7 m or more");
+    let far = r#"{"obstacles": [], "queries": [[[0,0],[1,1]], [[0,0],[1e300,0]]]}"#;
+    let far = folder.write("far.json", far);
+    case(
+        &["path-batch", "--scene", &far],
+        2,
+        "query 1 from 0: the goal (1e300, 0)",
+    );
     let closed = folder.write(
         "closed.json",
         r#"{"obstacles": [{"id": "wall", "points": [[1,-1],[2,-1],[2,5],[1,5]]}],
@@ -300,4 +312,43 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     }
     assert!(folder.read("path.svg").contains("</svg>"));
     assert!(folder.read("out.json").contains("build_ms"));
+}
+
+/// `plan` and `path` read the same scenes: heights are nothing to a path in the plane, slips are told by both.
+#[test]
+fn scenes_of_plans_are_scenes_of_paths() {
+    let folder = Folder::new("one_reader");
+    let crate_ = r#""id": "crate", "polygon": [[1,-1],[2,-1],[2,1],[1,1]], "max_height": 0.3"#;
+    let scene = folder.write(
+        "heights.json",
+        &format!(r#"{{"obstacles": [{{{crate_}}}]}}"#),
+    );
+    let ends = ["--start", "0,0", "--goal", "3,0", "--json"];
+    let output = run(&[&["path", "--scene", &scene][..], &ends].concat());
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let length = 2.0 * 2_f64.sqrt() + 1.0;
+    assert!((json["length"].as_f64().unwrap() - length).abs() < 1e-9);
+    let slip = folder.write(
+        "slip.json",
+        &format!(r#"{{"obstacles": [{{{crate_}, "hight": 1}}]}}"#),
+    );
+    let urdf = format!("{}/urdf/six_axis.urdf", env!("CARGO_MANIFEST_DIR"));
+    let plan = [
+        "plan",
+        "--urdf",
+        &urdf,
+        "--start",
+        "0,0,0,0,0,0",
+        "--goal",
+        "0.4,0,0.3",
+    ];
+    for command in [&[&["path"][..], &ends].concat(), &plan[..]] {
+        let output = run(&[command, &["--scene", &slip]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let words = text(&output.stderr);
+        assert!(
+            words.contains("obstacle 0") && words.contains("hight"),
+            "{words}"
+        );
+    }
 }
