@@ -1,11 +1,15 @@
 //! From a goal to a trajectory, on our own arms: what a plan promises is checked by other means
 //! than those that made it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use arm_planner::ik::{IkRequest, Posture};
 use arm_planner::kinematics::{forward_kinematics, residual, validated_pose, Pose};
 use arm_planner::model::{Chain, RobotModel};
-use arm_planner::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
-use arm_planner::planning::{check_goals, Obstacle, PathRequest};
+use arm_planner::motion::{
+    partial_motion, plan, plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings,
+};
+use arm_planner::planning::{check_goals, Obstacle, PathRequest, Stage};
 use nalgebra::Point2;
 use proptest::prelude::*;
 
@@ -589,6 +593,65 @@ fn giving_up_is_told() {
 
 /// Reported: with a posture far from the start, a redundant arm ran towards it at the first sample
 /// and the plan was refused as a leap.
+/// Out of time before the path is sampled more finely, what is wrong with the first sampling is told. (Here it is that the
+/// points lie ten seconds apart, which a plan with time finds out.)
+#[test]
+fn out_of_time_between_two_samplings_tells_what_was_wrong_with_the_first() {
+    let chain = arm("six_axis", "tool0");
+    let mut settings = settings(&chain);
+    settings.path.clearance = 0.05;
+    settings.sample_period = 10.0;
+    let heights = (f64::NEG_INFINITY, f64::INFINITY);
+    let obstacles = [block("crate", (0.44, -0.1), (0.08, 0.06), heights)];
+    let goals = [down(0.42, 0.28, 0.26)];
+    let checked = AtomicBool::new(false);
+    let late = || checked.load(Ordering::Relaxed);
+    let mut ik = IkRequest::new(Pose::identity());
+    ik.give_up = Some(&late);
+    let request = PathRequest::new(&START, &goals, &ik);
+    let mut observer = |stage| {
+        checked.fetch_or(stage == Stage::Check, Ordering::Relaxed);
+    };
+    let error = plan_observed(&chain, &obstacles, &settings, &request, &mut observer).unwrap_err();
+    assert!(
+        matches!(&error, PlanError::Late { fault } if matches!(**fault, PlanError::TooClose { .. })),
+        "{error}"
+    );
+    assert_eq!(error.kind(), PlanErrorKind::TimedOut);
+    assert!(error.to_string().contains("crate"), "{error}");
+    let error = ask(&chain, &obstacles, &settings, &START, &goals).unwrap_err();
+    assert!(matches!(error, PlanError::TooFewPoints { .. }), "{error}");
+    // Without an obstacle the way is left in the same manner.
+    let error = ask(&chain, &[], &settings, &START, &goals).unwrap_err();
+    assert_eq!(error.kind(), PlanErrorKind::InvalidRequest, "{error}");
+}
+
+/// The part of a path that is no longer free at its end is shortened until it is, and checked as a whole plan is.
+#[test]
+fn the_motion_of_a_part_ends_before_what_is_in_the_way() {
+    let chain = arm("six_axis", "tool0");
+    let mut settings = settings(&chain);
+    let goals = [down(0.42, 0.28, 0.26)];
+    let whole = ask(&chain, &[], &settings, &START, &goals).unwrap();
+    let post = [square("post", 0.41, 0.0, 0.04)];
+    let ik = IkRequest::new(Pose::identity());
+    let request = PathRequest::new(&START, &goals, &ik);
+    settings.path.clearance = 0.03;
+    let part = &whole.path.joint_path;
+    let motion = partial_motion(&chain, &post, &settings, &request, part).unwrap();
+    let last = motion.points.last().unwrap();
+    let tip = forward_kinematics(&chain, &last.positions).unwrap();
+    let y = tip.translation.y;
+    assert!((-0.25..=-0.0699).contains(&y), "{y}");
+    assert!(last.velocities.iter().all(|velocity| velocity.abs() < 1e-9));
+    // Nothing is left of a part that begins in the way.
+    let around = [square("around", 0.4, -0.3, 0.1)];
+    assert_eq!(
+        partial_motion(&chain, &around, &settings, &request, part),
+        None
+    );
+}
+
 #[test]
 fn a_distant_preferred_posture_is_approached_gently() {
     let chain = arm("seven_axis", "panda_hand_tcp");

@@ -260,7 +260,7 @@ impl View {
             // Beyond 2⁵³ steps from zero the numbers could not be told apart.
             for k in 0..20 {
                 let value = (first + f64::from(k)) * step;
-                if !(value <= self.high[axis]) {
+                if value.is_nan() || value > self.high[axis] {
                     break;
                 }
                 let text = label(value, step);
@@ -298,7 +298,7 @@ impl View {
             let [a, b] = [&pair[0], &pair[1]].map(|p| [self.x(p.x), self.y(p.y)]);
             let length = (b[0] - a[0]).hypot(b[1] - a[1]);
             // A line that leaves the frame by far is not looked at.
-            if !(length < 1e4) {
+            if !length.is_finite() || length > 1e4 {
                 continue;
             }
             let parts = (length / APART).ceil().max(1.0);

@@ -245,16 +245,15 @@ pub fn partial_motion(
     part: &JointPath,
 ) -> Option<Trajectory> {
     let mut part = part.clone();
-    let mut less = 1;
     while part.points.len() > 1 {
         let motion = timed(chain, &part, settings).ok()?;
         if fault(chain, obstacles, settings, request, true, &motion).is_none() {
             return Some(motion);
         }
-        let keep = part.points.len().saturating_sub(less);
+        let count = part.points.len();
+        let keep = count - (count / 8).max(1);
         part.points.truncate(keep);
         part.stops.retain(|stop| stop + 1 < keep);
-        less *= 2;
     }
     None
 }
