@@ -12,12 +12,12 @@ use super::collision::ShapeOptions;
 use super::scene::ContactArgument;
 use super::stages::{StageClock, Stages};
 use super::{plan_picture, plan_scene, table, CliError};
-use crate::collision::{CollisionModel, CollisionWorld};
+use crate::collision::{CollisionModel, CollisionWorld, Prism};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, validated_pose, Pose};
 use crate::model::{Chain, RobotModel};
 use crate::motion::{plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
-use crate::planning::{ArmCheck, Obstacle, Partial, PathRequest, PathSettings};
+use crate::planning::{collision_frame, ArmCheck, Obstacle, Partial, PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
@@ -274,16 +274,14 @@ fn whole_arm(
         );
         return Ok(None);
     }
-    let arm = options.shapes.load(&options.arm.urdf, model, chain)?;
-    let mut prisms = Vec::new();
-    for obstacle in obstacles {
-        prisms.extend(obstacle.prisms(plane).ok_or_else(|| {
-            CliError::BadInput(
-                "--plane is tilted: there the whole arm cannot be checked, plan with --no-collision"
-                    .to_owned(),
-            )
-        })?);
-    }
+    let frame = collision_frame(plane);
+    let arm = options
+        .shapes
+        .load_in(&options.arm.urdf, model, chain, &frame)?;
+    let prisms: Vec<Prism> = obstacles
+        .iter()
+        .flat_map(|obstacle| obstacle.prisms(plane))
+        .collect();
     let mut world =
         CollisionWorld::new(&prisms).map_err(|error| CliError::BadInput(error.to_string()))?;
     if let Some(ground) = options.shapes.ground {

@@ -90,7 +90,8 @@ pub fn plan_observed(
         observer(Stage::Timing);
         let trajectory = timed(chain, &path, settings)?;
         observer(Stage::Check);
-        let fault = fault(chain, obstacles, settings, request, &path, &trajectory);
+        let arm = tip.arm(request);
+        let fault = fault(chain, obstacles, settings, arm, &path, &trajectory);
         match fault {
             None => return Ok(Plan { path, trajectory }),
             Some(fault) if refinements == REFINEMENTS => return Err(fault),
@@ -109,7 +110,7 @@ fn fault(
     chain: &Chain,
     obstacles: &[Obstacle],
     settings: &PlanSettings,
-    request: &PathRequest<'_>,
+    arm: Option<ArmCheck<'_>>,
     path: &ArmPath,
     trajectory: &Trajectory,
 ) -> Option<PlanError> {
@@ -125,8 +126,7 @@ fn fault(
             _ => {}
         }
     }
-    let arm = request.collision?;
-    collision(arm, trajectory).map(|(time, contact)| PlanError::Collides { time, contact })
+    collision(arm?, trajectory).map(|(time, contact)| PlanError::Collides { time, contact })
 }
 
 /// When \[s\] and what the arm meets first along a trajectory, checked between its points, too (as if
