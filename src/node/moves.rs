@@ -194,8 +194,10 @@ pub struct State {
     pub last: Option<Motion>,
     /// How long the last check of the gate took.
     pub checking: Duration,
-    /// How long it took last to plan while moving, and to go over to that.
-    pub took: Duration,
+    /// How long planning is likely to take.
+    pub planning: Duration,
+    /// How long it is likely to take to blend, check and send what was planned for a moving arm.
+    pub going_over: Duration,
 }
 
 impl State {

@@ -7,13 +7,15 @@ use tokio::sync::Semaphore;
 
 use super::codes::{Code, Failure};
 use super::context::{Shared, View};
-use super::execution::{accepted, blocking, come_to_rest, guard, in_background, send, show};
+use super::execution::{
+    accepted, blocking, brake, come_to_rest, guard, in_background, send, show, until_rest,
+};
 use super::mover::Execution;
 use super::moves::Ahead;
 use super::planning_job::{scaled_limits, with_extra, Order, Planned, Unplanned};
 use super::shutdown::Cancel;
 use crate::motion::{violation_in, PATH_TOLERANCE};
-use crate::trajectory::{blend, stop_configuration, Trajectory};
+use crate::trajectory::{blend, stop_configuration, MotionLimits, Trajectory, BLEND_STOP_SHARE};
 
 /// A trajectory that goes on from a moving state begins this much later than it is sent.
 const SEND_LEAD: Duration = Duration::from_millis(20);
@@ -40,9 +42,14 @@ pub struct Going {
     pub view: View,
 }
 
+/// How often planning is tried while the arm goes on as before: each time with what is known then of how
+/// long it takes.
+const TRIES: usize = 3;
+
 /// Plans for the arm wherever it is and sends what was planned: a moving arm goes over from what it
-/// does now without a stop where that is possible, otherwise it comes to rest first. `at_rest` asks
-/// for the latter. Where nothing can be planned, what goes on is left alone.
+/// does now without a stop where that is possible, otherwise it brakes meanwhile. `at_rest` asks for an
+/// arm that rests before anything is planned. Where nothing can be planned, what goes on is left alone, unless
+/// that was found out only after the arm had to brake.
 ///
 /// # Errors
 /// See [`Unplanned`].
@@ -53,23 +60,45 @@ pub async fn pursue(
     cancel: &Cancel,
     turns: &Arc<Semaphore>,
 ) -> Result<Going, Unplanned> {
+    if at_rest {
+        come_to_rest(shared, cancel).await?;
+        return from_rest(shared, order_at, cancel, turns).await;
+    }
     let mut lead = lead(shared);
-    // A second try knows how long planning takes.
-    for _ in 0..2 {
-        if at_rest {
-            break;
-        }
+    for _ in 0..TRIES {
         match on_the_move(shared, order_at, lead, cancel, turns).await? {
             Moved::Going(going) => return Ok(*going),
             Moved::Late(took) => lead = (2 * took + FINISH).clamp(LEADS.0, LEADS.1),
             Moved::Not => break,
         }
     }
-    come_to_rest(shared, cancel).await?;
+    let gentle = gentle_limits(shared, order_at).ok();
+    let braking = brake(shared, cancel, gentle).await?;
+    go_on(shared, braking.as_ref(), order_at, cancel, turns).await
+}
+
+/// Plans for an arm that rests, and sends that.
+async fn from_rest(
+    shared: &Arc<Shared>,
+    order_at: &OrderAt<'_>,
+    cancel: &Cancel,
+    turns: &Arc<Semaphore>,
+) -> Result<Going, Unplanned> {
     let view = shared.view()?;
     let state = view.state(&view.robot.chain).map_err(Failure::from)?;
-    let (order, mut notes) = order_at(&view, state.q())?;
+    let (order, notes) = order_at(&view, state.q())?;
     let planned = in_background(shared, order, cancel, turns).await?;
+    sent(shared, planned, notes, view, cancel).await
+}
+
+/// Sends a plan to an arm that rests where it begins.
+async fn sent(
+    shared: &Arc<Shared>,
+    planned: Planned,
+    mut notes: Vec<String>,
+    view: View,
+    cancel: &Cancel,
+) -> Result<Going, Unplanned> {
     show(shared, &planned);
     let execution = send(shared, &planned, cancel).await?;
     notes.extend(planned.notes.iter().cloned());
@@ -81,6 +110,92 @@ pub async fn pursue(
         notes,
         view,
     })
+}
+
+/// The limits with which an arm brakes for a blend: from wherever it is on such a stop, it can go over to a
+/// path that begins where the stop ends.
+///
+/// # Errors
+/// There is no order, or its factors are no fractions.
+pub fn gentle_limits(shared: &Shared, order_at: &OrderAt<'_>) -> Result<MotionLimits, Failure> {
+    let view = shared.view()?;
+    let state = view.state(&view.robot.chain).map_err(Failure::from)?;
+    let (order, _) = order_at(&view, state.q())?;
+    let (limits, _) = scaled_limits(&view, &order)?;
+    limits.scaled(1.0, BLEND_STOP_SHARE).map_err(Failure::from)
+}
+
+/// Plans from where an arm that brakes comes to rest (none: it rests), while it still does, and goes over as
+/// soon as that is planned: from the midst of a gentle stop, or when it rests. Where there is no plan it
+/// returns when the arm rests.
+///
+/// # Errors
+/// See [`Unplanned`].
+pub async fn go_on(
+    shared: &Arc<Shared>,
+    braking: Option<&Execution>,
+    order_at: &OrderAt<'_>,
+    cancel: &Cancel,
+    turns: &Arc<Semaphore>,
+) -> Result<Going, Unplanned> {
+    let Some(stop) = braking else {
+        return from_rest(shared, order_at, cancel, turns).await;
+    };
+    let view = shared.view()?;
+    let Some(end) = end_of(&view, stop) else {
+        until_rest(shared, stop, cancel).await?;
+        return from_rest(shared, order_at, cancel, turns).await;
+    };
+    let (order, notes) = order_at(&view, end)?;
+    match in_background(shared, order, cancel, turns).await {
+        Ok(planned) => {
+            if let Some(joined) = while_braking(shared, stop, &planned, cancel).await? {
+                return going(shared, joined, planned, notes, view).await;
+            }
+            until_rest(shared, stop, cancel).await?;
+            sent(shared, planned, notes, view, cancel).await
+        }
+        Err(unplanned) if unplanned.failure.code == Code::Preempted => Err(unplanned),
+        Err(unplanned) => {
+            until_rest(shared, stop, cancel).await?;
+            // A little beside where it was to rest there may be a way.
+            if is_about_the_start(&unplanned) {
+                return from_rest(shared, order_at, cancel, turns).await;
+            }
+            Err(unplanned)
+        }
+    }
+}
+
+/// Joint values of the arm at the end of what was sent.
+fn end_of(view: &View, execution: &Execution) -> Option<Vec<f64>> {
+    let joints = view.robot.chain.dofs.iter();
+    let ends = joints.map(|dof| {
+        let mut targets = execution.target.iter();
+        targets
+            .find(|(name, _)| *name == dof.name)
+            .map(|(_, value)| *value)
+    });
+    ends.collect()
+}
+
+/// Goes over to a plan from the midst of the stop at whose end it begins; `None` where the stop is over
+/// before that can be, or is not of the kind.
+async fn while_braking(
+    shared: &Arc<Shared>,
+    stop: &Execution,
+    planned: &Planned,
+    cancel: &Cancel,
+) -> Result<Option<(Execution, Trajectory)>, Failure> {
+    let view = shared.view()?;
+    let lead = SEND_LEAD + 2 * shared.mover.going_over().max(FINISH);
+    let ahead = shared.mover.ahead(shared, &view, lead);
+    let Some(ahead) = ahead.filter(|ahead| ahead.id == stop.id && ahead.when < stop.ends) else {
+        return Ok(None);
+    };
+    let (shared, planned) = (Arc::clone(shared), planned.clone());
+    let cancel = cancel.clone();
+    blocking(move || go_over(&shared, &planned, &ahead, &cancel)).await?
 }
 
 /// How long planning while the arm moves on is likely to take, and to spare.
@@ -131,7 +246,7 @@ pub async fn on_the_move(
     let Ok(start) = stop_configuration(chain, &ahead.point, &limits) else {
         return Ok(Moved::Not);
     };
-    let (order, mut notes) = order_at(&view, start)?;
+    let (order, notes) = order_at(&view, start)?;
     let planned = match in_background(shared, order, cancel, turns).await {
         Ok(planned) => planned,
         // From another place there may be a way.
@@ -143,30 +258,41 @@ pub async fn on_the_move(
         tracing::debug!("planning took {took:?} of {lead:?}: too late to go over");
         return Ok(Moved::Late(took));
     }
-    let going = {
+    let joined = {
         let (shared, planned) = (Arc::clone(shared), planned.clone());
         let (ahead, cancel) = (ahead.clone(), cancel.clone());
         blocking(move || go_over(&shared, &planned, &ahead, &cancel)).await??
     };
     let took = began.elapsed();
-    shared.mover.take_note(took);
-    let Some((mut execution, sent)) = going else {
+    let Some(joined) = joined else {
         let late = shared.now() + SEND_LEAD >= ahead.when;
         tracing::debug!("not gone over: {took:?} of {lead:?} were taken, late: {late}");
         return Ok(if late { Moved::Late(took) } else { Moved::Not });
     };
+    let going = going(shared, joined, planned, notes, view).await?;
+    Ok(Moved::Going(Box::new(going)))
+}
+
+/// What came of going over to a plan, once the controller has accepted it.
+async fn going(
+    shared: &Arc<Shared>,
+    (mut execution, sent): (Execution, Trajectory),
+    planned: Planned,
+    mut notes: Vec<String>,
+    view: View,
+) -> Result<Going, Unplanned> {
     execution.guard = Some(guard(&planned));
     accepted(shared, &execution).await?;
     show(shared, &planned);
     notes.extend(planned.notes.iter().cloned());
     notes.extend(execution.notes.iter().cloned());
-    Ok(Moved::Going(Box::new(Going {
+    Ok(Going {
         planned,
         execution,
         sent,
         notes,
         view,
-    })))
+    })
 }
 
 fn is_about_the_start(unplanned: &Unplanned) -> bool {
@@ -184,6 +310,7 @@ fn go_over(
     ahead: &Ahead,
     cancel: &Cancel,
 ) -> Result<Option<(Execution, Trajectory)>, Failure> {
+    let began = Instant::now();
     let view = shared.view()?;
     let chain = &view.robot.chain;
     let path = &planned.plan.path.joint_path;
@@ -232,6 +359,7 @@ fn go_over(
         Some(&first),
         cancel,
     );
+    shared.mover.going_over_took(began.elapsed());
     match sent {
         Ok(execution) => Ok(Some((execution, trajectory))),
         Err(failure) if matches!(failure.code, Code::GateRejected | Code::TimedOut) => {

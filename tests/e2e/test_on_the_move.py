@@ -87,7 +87,14 @@ def go(arm, goal):
 
 
 def moved(arm, begin, distance):
-    arm.client.wait_until(lambda: np.linalg.norm(tip(arm) - begin) > distance, f"the tip to move by {distance} m")
+    reports = len(arm.reports.messages)
+
+    def gone():
+        failed = [r.message for r in arm.reports.messages[reports:] if values_of(r).get("state") == "failed"]
+        assert not failed, f"the arm does not go: {failed}"
+        return np.linalg.norm(tip(arm) - begin) > distance
+
+    arm.client.wait_until(gone, f"the tip to move by {distance} m")
 
 
 def speeds(arm, start):
@@ -243,6 +250,38 @@ def test_stopping_is_smooth_from_where_the_arm_is(any_arm):
     arm.states.wait_for(lambda s: np.max(np.abs(s.velocity)) < 1e-9, "the arm at rest", len(arm.states.messages))
     check_smooth(arm, states)
     check_limits(arm, arm.sent.messages[-1])
+
+
+def test_an_arm_that_rests_too_close_to_something_can_go_on(arm):
+    """As after a stop: closer to a post than links are to keep, without touching it; and refused where it touches."""
+    q, goal = arm.fresh_joints(), aside(arm, -0.1)
+    links = [arm.chain_to("base_link", link) for link in ("forearm_link", "wrist_1_link")]
+    middle = np.mean([chain.forward(q[: len(chain.names)])[:3, 3] for chain in links], axis=0)
+    assert middle[2] - 0.03 > tip(arm)[2] + CLEARANCE, "the post must not concern the tip"
+    across = np.array([-middle[1], middle[0]]) / np.linalg.norm(middle[:2])
+
+    def stand(distance):
+        post = box(*(middle[:2] + distance * across), 0.02, 0.02)
+        arm.send_obstacles(obstacles(obstacle("post", post, heights=(middle[2] - 0.02, middle[2] + 0.02))))
+
+    # From where it does not matter, nearer by less than the clearance of links each time.
+    for distance in np.arange(0.2, 0.0, -0.003):
+        stand(distance)
+        answer = arm.plan_path(goal)
+        assert_code(answer, "SUCCESS")
+        if "less is kept" in answer.message:
+            break
+    assert "post" in answer.message and "link" in answer.message, answer.message
+    reports, states = len(arm.reports.messages), len(arm.states.messages)
+    assert_code(arm.plan_path(goal, execute=True), "SUCCESS", "less is kept")
+    arm.state_report("plan_path", "reached", reports)
+    assert np.linalg.norm(tip(arm) - goal[:3, 3]) < 1e-4
+    check_smooth(arm, states)
+    # Where it touches, the answer says what does.
+    q = arm.fresh_joints()
+    middle = np.mean([chain.forward(q[: len(chain.names)])[:3, 3] for chain in links], axis=0)
+    stand(0.0)
+    assert_code(arm.plan_path(aside(arm, 0.1)), "START_STATE_IN_COLLISION", "post", "link")
 
 
 def test_joint_states_that_stop_coming_stop_the_arm(starter):
