@@ -153,7 +153,13 @@ pub async fn go_on(
                 return going(shared, joined, planned, notes, view).await;
             }
             until_rest(shared, stop, cancel).await?;
-            sent(shared, planned, notes, view, cancel).await
+            match sent(shared, planned, notes, view, cancel).await {
+                // It has come to rest too far beside where it was to.
+                Err(unplanned) if unplanned.failure.code == Code::GateRejected => {
+                    from_rest(shared, order_at, cancel, turns).await
+                }
+                going => going,
+            }
         }
         Err(unplanned) if unplanned.failure.code == Code::Preempted => Err(unplanned),
         Err(unplanned) => {
@@ -188,6 +194,9 @@ async fn while_braking(
     cancel: &Cancel,
 ) -> Result<Option<(Execution, Trajectory)>, Failure> {
     let view = shared.view()?;
+    if limits_of_the_tip(&view) {
+        return Ok(None);
+    }
     let lead = SEND_LEAD + 2 * shared.mover.going_over().max(FINISH);
     let ahead = shared.mover.ahead(shared, &view, lead);
     let Some(ahead) = ahead.filter(|ahead| ahead.id == stop.id && ahead.when < stop.ends) else {
@@ -196,6 +205,12 @@ async fn while_braking(
     let (shared, planned) = (Arc::clone(shared), planned.clone());
     let cancel = cancel.clone();
     blocking(move || go_over(&shared, &planned, &ahead, &cancel)).await?
+}
+
+/// Whether the tip has limits of its own: a blend knows none.
+fn limits_of_the_tip(view: &View) -> bool {
+    let tip = &view.parameters.timing.tip;
+    tip.tip_speed.is_some() || tip.tip_acceleration.is_some()
 }
 
 /// How long planning while the arm moves on is likely to take, and to spare.
@@ -226,11 +241,10 @@ pub async fn on_the_move(
 ) -> Result<Moved, Unplanned> {
     let began = Instant::now();
     let view = shared.view()?;
-    let tip = &view.parameters.timing.tip;
-    // A blend knows no limits of the tip.
-    let ahead = match (tip.tip_speed, tip.tip_acceleration) {
-        (None, None) => shared.mover.ahead(shared, &view, lead),
-        _ => None,
+    let ahead = if limits_of_the_tip(&view) {
+        None
+    } else {
+        shared.mover.ahead(shared, &view, lead)
     };
     let Some(ahead) = ahead else {
         let clocks = shared.clocks.agree();
