@@ -172,13 +172,13 @@ impl Mover {
     /// How long it is likely to take to plan and to go over to that.
     pub fn took(&self) -> Duration {
         let state = self.state();
-        state.planning + state.going_over
+        state.planning_time + state.going_over
     }
 
     /// Takes note of how long planning took.
     pub fn planning_took(&self, took: Duration) {
         let mut state = self.state();
-        state.planning = remembered(state.planning, took);
+        state.planning_time = remembered(state.planning_time, took);
     }
 
     /// Takes note of how long it took to blend, check and send what was planned.

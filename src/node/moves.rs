@@ -195,7 +195,7 @@ pub struct State {
     /// How long the last check of the gate took.
     pub checking: Duration,
     /// How long planning is likely to take.
-    pub planning: Duration,
+    pub planning_time: Duration,
     /// How long it is likely to take to blend, check and send what was planned for a moving arm.
     pub going_over: Duration,
 }
