@@ -167,11 +167,11 @@ def test_the_whole_arm_counts_in_a_plane_that_leans(starter, tmp_path):
     turn = np.array([[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]])
     ends = [arm.chain_to("base_link", link) for link in ("forearm_link", "wrist_1_link")]
     x, y, z = turn.T @ np.mean([chain.forward(q[: len(chain.names)])[:3, 3] for chain in ends], axis=0)
-    here = obstacle("post", box(x, y, 0.02, 0.02), frame="ramp", heights=(z - 0.01, z + 0.01))
+    here = obstacle("post", box(x, y, 0.08, 0.08), frame="ramp", heights=(z - 0.04, z + 0.04))
     assert_report(arm.send_obstacles(obstacles(here)), "SUCCESS")
     assert_code(arm.plan_path(goal), "START_STATE_IN_COLLISION", "post", "link")
     # Farther up along the plane's own normal it is out of the way.
-    away = obstacle("post", box(x, y, 0.02, 0.02), frame="ramp", heights=(z + 0.24, z + 0.26))
+    away = obstacle("post", box(x, y, 0.08, 0.08), frame="ramp", heights=(z + 0.6, z + 0.68))
     assert_report(arm.send_obstacles(obstacles(away)), "SUCCESS")
     answer = arm.plan_path(goal)
     assert_code(answer, "SUCCESS")
