@@ -136,6 +136,7 @@ impl Mover {
     }
 
     /// Takes note of how far the controller says that the arm is off.
+    #[cfg_attr(not(has_control_msgs), allow(dead_code))]
     pub fn off(&self, goal: &GoalId, joint: &str, error: f64) {
         if let Some(motion) = &mut self.state().last {
             if motion.goal.as_ref() == Some(goal) {

@@ -33,6 +33,7 @@ pub struct Motion {
     /// What was sent, for the joints of the arm.
     pub trajectory: Trajectory,
     /// Its number by action.
+    #[cfg_attr(not(has_control_msgs), allow(dead_code))]
     pub goal: Option<GoalId>,
     /// What the controller says about it.
     pub phases: Phases,

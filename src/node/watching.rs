@@ -22,14 +22,14 @@ use super::status::Report;
 use crate::collision::Obstacle as Met;
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::motion::{violation_in, PATH_TOLERANCE};
-use crate::trajectory::{stop_trajectory, MotionLimits, Trajectory, BLEND_STOP_SHARE};
+use crate::trajectory::{stop_trajectory, MotionLimits, Trajectory};
 
 /// The least and the greatest time to plan in while the arm moves on towards something in its way.
 const THINKING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(1));
 /// When an arm that brakes for something begins to do so.
 const BRAKE_LEAD: Duration = Duration::from_millis(40);
 /// To spare when it is judged whether there is time for that \[s\].
-const SPARE: f64 = 0.1;
+const SPARE: f64 = 0.15;
 /// Shares of the clearance that are tried from where the arm has stopped.
 const CLEARANCE_SHARES: [f64; 3] = [1.0, 0.5, 0.0];
 /// A goal is passed where the tip was this near to it \[m\].
@@ -434,7 +434,7 @@ fn thinking(shared: &Shared) -> Duration {
 }
 
 /// How far ahead the way must be free if the arm is to plan while it moves on \[s\]: planning, and
-/// coming to rest gently, should nothing come of it.
+/// coming to rest as hard as it can, should nothing come of it.
 fn horizon(shared: &Shared, view: &View, rest: &Trajectory) -> f64 {
     let thinking = thinking(shared).as_secs_f64();
     let Ok(limits) = view.parameters.motion_limits(&view.robot.chain) else {
@@ -449,7 +449,7 @@ fn horizon(shared: &Shared, view: &View, rest: &Trajectory) -> f64 {
         .fold(0.0_f64, |most, (speed, acceleration)| {
             most.max(speed.abs() / acceleration)
         });
-    thinking + stop / BLEND_STOP_SHARE + SPARE
+    thinking + stop + SPARE
 }
 
 /// The part of a trajectory before `until` \[s\].
