@@ -331,21 +331,56 @@ fn go_over(
     let Ok(joined) = blend(chain, &ahead.point, path, &planned.scaled, planned.period) else {
         return Ok(None);
     };
+    // A short way from what is sent to its begin is best, for until then a controller goes its own. A busy machine
+    // may take longer than the last time; then there is mostly time for another try.
+    for more in [1, 2, 4] {
+        let lead = more * (SEND_LEAD + 2 * shared.mover.checking());
+        let next = joined.trajectory.clone();
+        let sent = join(shared, planned, ahead, next, lead, cancel)?;
+        shared.mover.going_over_took(began.elapsed());
+        match sent {
+            Joined::Sent(execution, trajectory) => return Ok(Some((*execution, trajectory))),
+            Joined::Late => {}
+            Joined::Not => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// What came of joining two motions.
+enum Joined {
+    /// It was sent.
+    Sent(Box<Execution>, Trajectory),
+    /// When it was checked it was past the moment to begin.
+    Late,
+    /// It cannot be, or not any more.
+    Not,
+}
+
+/// Sends what is left of the motion under way from `lead` on until `ahead`, and from there on `next`.
+fn join(
+    shared: &Shared,
+    planned: &Planned,
+    ahead: &Ahead,
+    next: Trajectory,
+    lead: Duration,
+    cancel: &Cancel,
+) -> Result<Joined, Failure> {
     let view = shared.view()?;
-    let lead = SEND_LEAD + 2 * shared.mover.checking();
+    let chain = &view.robot.chain;
     let Some(first) = shared.mover.ahead(shared, &view, lead) else {
-        return Ok(None);
+        return Ok(Joined::Not);
     };
     if first.id != ahead.id || first.when >= ahead.when {
         tracing::debug!("not gone over: another motion, or too late");
-        return Ok(None);
+        return Ok(Joined::Not);
     }
     let stretch = shared.mover.stretch(ahead.id, first.when, ahead.when);
     let Some(trajectory) = stretch.and_then(|stretch| {
         let offset = ahead.when.saturating_sub(first.when).as_secs_f64();
-        together(stretch, joined.trajectory, offset)
+        together(stretch, next, offset)
     }) else {
-        return Ok(None);
+        return Ok(Joined::Not);
     };
     let (obstacles, _) = with_extra(&view, &planned.order.extra)?;
     let plane = view.plane()?;
@@ -360,7 +395,7 @@ fn go_over(
         ) {
             Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
                 tracing::debug!("not gone over: {missing:.4} m too close to \"{obstacle}\"");
-                return Ok(None);
+                return Ok(Joined::Not);
             }
             _ => {}
         }
@@ -373,12 +408,12 @@ fn go_over(
         Some(&first),
         cancel,
     );
-    shared.mover.going_over_took(began.elapsed());
     match sent {
-        Ok(execution) => Ok(Some((execution, trajectory))),
+        Ok(execution) => Ok(Joined::Sent(Box::new(execution), trajectory)),
         Err(failure) if matches!(failure.code, Code::GateRejected | Code::TimedOut) => {
-            tracing::debug!("the arm comes to rest first: {}", failure.message);
-            Ok(None)
+            let late = shared.now() >= first.when;
+            tracing::debug!("not gone over (late: {late}): {}", failure.message);
+            Ok(if late { Joined::Late } else { Joined::Not })
         }
         Err(failure) => Err(failure),
     }
