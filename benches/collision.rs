@@ -7,6 +7,9 @@ use arm_planner::collision::{
     CheckScratch, CollisionModel, CollisionOptions, CollisionWorld, MeshStore, Prism,
 };
 use arm_planner::model::{Chain, Geometry, RobotModel};
+use arm_planner::motion::collision;
+use arm_planner::planning::ArmCheck;
+use arm_planner::trajectory::{Trajectory, TrajectoryPoint};
 use criterion::{criterion_group, criterion_main, Criterion};
 use nalgebra::Vector3;
 
@@ -158,6 +161,25 @@ fn rest_of_a_trajectory(criterion: &mut Criterion) {
         };
         criterion.bench_function(&format!("recheck/500 samples/{count}"), |bencher| {
             bencher.iter(|| arm.check_path(black_box(&path), &world, 1e-3, &mut scratch));
+        });
+        // What the node does with the motion under way when obstacles change, see `motion::collision`.
+        let still = vec![0.0; chain.dof()];
+        let points = path.iter().zip(0_u32..).map(|(q, k)| TrajectoryPoint {
+            time: 0.02 * f64::from(k),
+            positions: q.clone(),
+            velocities: still.clone(),
+            accelerations: still.clone(),
+        });
+        let trajectory = Trajectory {
+            joint_names: chain.joint_names(),
+            points: points.collect(),
+        };
+        let checked = ArmCheck {
+            model: &arm,
+            world: &world,
+        };
+        criterion.bench_function(&format!("recheck/motion of 10 s/{count}"), |bencher| {
+            bencher.iter(|| collision(black_box(checked), &trajectory));
         });
         criterion.bench_function(&format!("world/{count}"), |bencher| {
             bencher.iter(|| black_box(prisms(count, 0.03)));

@@ -2,7 +2,7 @@
 
 use arm_planner::collision::{
     AllowedPair, CheckError, CheckScratch, CollisionModel, CollisionOptions, CollisionWarning,
-    CollisionWorld, Contact, MotionChecker, Obstacle, Prism, WorldError,
+    CollisionWorld, Contact, MotionChecker, MotionVerdict, Obstacle, Prism, WorldError,
 };
 use arm_planner::model::{Chain, Geometry, RobotModel};
 use proptest::prelude::*;
@@ -544,4 +544,100 @@ fn bad_obstacles_get_a_clear_error() {
             WorldError::Heights { .. }
         ));
     }
+}
+
+/// A frame of obstacles that leans against the arm's base: the same answers as for an arm whose description
+/// has a leaning joint below its base and whose obstacles stand upright; the ground stays that of the base.
+#[test]
+fn obstacles_may_stand_in_a_frame_that_leans() {
+    let file = format!("{}/urdf/six_axis.urdf", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).unwrap();
+    let plain = load(&text, "base_link", "tool0");
+    let mut runner = proptest::test_runner::TestRunner::new(config(40));
+    let counts = [(); 3].map(|()| std::cell::Cell::new(0));
+    let [hits, free, met] = &counts;
+    let count = |cell: &std::cell::Cell<usize>, by: bool| cell.set(cell.get() + usize::from(by));
+    let input = (
+        prop::array::uniform3(-0.3..0.3f64),
+        prop::array::uniform3(-1.5..1.5f64),
+        prop::collection::vec((-0.6..0.6f64, -0.6..0.6f64, 0.02..0.1f64, -0.5..0.5f64), 6),
+        prop::collection::vec(prop::array::uniform6(-2.5..2.5f64), 12),
+        -0.2..0.4f64,
+    );
+    runner
+        .run(&input, |(xyz, rpy, pillars, configurations, height)| {
+            let origin = format!(
+                r#"<link name="slope"/><joint name="leans" type="fixed"><parent link="slope"/>
+                <child link="base_link"/><origin xyz="{} {} {}" rpy="{} {} {}"/></joint></robot>"#,
+                xyz[0], xyz[1], xyz[2], rpy[0], rpy[1], rpy[2]
+            );
+            let slanted = load(&text.replace("</robot>", &origin), "slope", "tool0");
+            let base = nalgebra::Isometry3::from_parts(
+                nalgebra::Vector3::from(xyz).into(),
+                nalgebra::UnitQuaternion::from_euler_angles(rpy[0], rpy[1], rpy[2]),
+            );
+            let leaning = CollisionOptions {
+                frame: base.inverse(),
+                clearance: 0.01,
+                ..CollisionOptions::default()
+            };
+            let upright = CollisionOptions {
+                clearance: 0.01,
+                ..CollisionOptions::default()
+            };
+            let (one, two) = (arm(&plain, &leaning), arm(&slanted, &upright));
+            let level = arm(&plain, &upright);
+            let prisms: Vec<Prism> = pillars
+                .iter()
+                .enumerate()
+                .map(|(k, &(x, y, half, low))| {
+                    prism(&k.to_string(), &square([x, y], half), low, low + 0.5)
+                })
+                .collect();
+            let obstacles = world(&prisms);
+            let empty = world(&[]);
+            let (mut first, mut second) = (
+                MotionChecker::new(&one, &obstacles),
+                MotionChecker::new(&two, &obstacles),
+            );
+            let ground = empty.clone().with_ground(height);
+            let mut on_ground = MotionChecker::new(&one, &ground);
+            for (q, to) in configurations.iter().zip(configurations.iter().skip(1)) {
+                let near = one.distance(q, &obstacles).unwrap();
+                let same = two.distance(q, &obstacles).unwrap();
+                prop_assert!((near - same).abs() < 1e-6, "{} {}", near, same);
+                if (near - 0.01).abs() > 1e-6 {
+                    let found = one.check(q, &obstacles).unwrap();
+                    count(hits, found.is_some());
+                    prop_assert_eq!(found.is_some(), two.check(q, &obstacles).unwrap().is_some());
+                }
+                let verdicts =
+                    [&mut first, &mut second].map(|checker| checker.motion(q, to, 1e-4).unwrap());
+                match &verdicts {
+                    [MotionVerdict::Free, MotionVerdict::Free] => count(free, true),
+                    [MotionVerdict::Contact(a), MotionVerdict::Contact(b)] => {
+                        count(met, true);
+                        prop_assert_eq!(&a.contact, &b.contact);
+                    }
+                    [MotionVerdict::TooClose(_), _] | [_, MotionVerdict::TooClose(_)] => {}
+                    _ => prop_assert!(false, "{:?}", verdicts),
+                }
+                // The ground does not lean.
+                prop_assert_eq!(
+                    one.check(q, &ground).unwrap(),
+                    level.check(q, &ground).unwrap()
+                );
+                prop_assert_eq!(
+                    on_ground.is_free(q).unwrap(),
+                    level
+                        .is_free(q, &ground, &mut CheckScratch::default())
+                        .unwrap()
+                );
+            }
+            Ok(())
+        })
+        .unwrap();
+    let [hits, free, met] = counts.map(|cell| cell.get());
+    println!("hits {hits}, free {free}, met {met}");
+    assert!(hits > 20 && free > 5 && met > 20);
 }

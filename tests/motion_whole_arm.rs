@@ -2,10 +2,12 @@
 
 use arm_planner::collision::{CollisionModel, CollisionOptions, CollisionWorld, Prism};
 use arm_planner::ik::IkRequest;
-use arm_planner::kinematics::{forward_kinematics, residual, Pose};
+use arm_planner::kinematics::{forward_kinematics, joint_frames, residual, Pose};
 use arm_planner::model::{Chain, RobotModel};
-use arm_planner::motion::{plan, plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings};
-use arm_planner::planning::{ArmCheck, Obstacle, PathError, PathRequest, Stage};
+use arm_planner::motion::{
+    self, plan, plan_observed, Plan, PlanError, PlanErrorKind, PlanSettings,
+};
+use arm_planner::planning::{collision_frame, ArmCheck, Obstacle, PathError, PathRequest, Stage};
 use nalgebra::{Point3, UnitQuaternion, Vector3};
 
 #[path = "ik_support/mod.rs"]
@@ -22,10 +24,19 @@ struct Arm {
 }
 
 fn arm(name: &str, tip: &str) -> Arm {
+    arm_among(name, tip, Pose::identity())
+}
+
+/// With obstacles in a frame of their own.
+fn arm_among(name: &str, tip: &str, frame: Pose) -> Arm {
     let path = format!("{}/urdf/{name}.urdf", env!("CARGO_MANIFEST_DIR"));
     let model = RobotModel::from_urdf(&std::fs::read_to_string(path).unwrap()).unwrap();
     let chain = model.chain("", tip, false).unwrap();
-    let shapes = CollisionModel::new(&model, &chain, &|_| None, &CollisionOptions::default());
+    let options = CollisionOptions {
+        frame,
+        ..CollisionOptions::default()
+    };
+    let shapes = CollisionModel::new(&model, &chain, &|_| None, &options);
     assert!(shapes.has_shapes());
     Arm { chain, shapes }
 }
@@ -130,7 +141,7 @@ fn a_level_plane_elsewhere_gives_the_same_plan() {
     assert_clear(&chain, &Pose::identity(), &around, 0.03, &other);
     // The same obstacles as prisms of the base frame, for checks of the whole arm.
     for (obstacle, expected) in moved.iter().zip(&around) {
-        let prisms = obstacle.prisms(&plane).unwrap();
+        let prisms = obstacle.prisms(&plane);
         for (corner, point) in prisms[0].polygon.iter().zip(expected.polygon.outer()) {
             assert!((corner[0] - point.x).hypot(corner[1] - point.y) < 1e-9);
         }
@@ -157,10 +168,30 @@ fn an_upright_plane_leads_around_what_stands_out_of_a_wall() {
         most > 0.36 || least < 0.24,
         "it does not go around the peg: {least} {most}"
     );
-    assert!(
-        peg.prisms(&plane).is_none(),
-        "such prisms do not stand upright"
-    );
+    // All links in that plane: what stands out of the wall where the forearm is meets it there.
+    assert_eq!(collision_frame(&plane), plane);
+    let arm = arm_among("six_axis", "tool0", plane);
+    let pegs = world(&peg.prisms(&plane));
+    let ik = IkRequest::new(Pose::identity());
+    let goals = [goal];
+    let mut request = PathRequest {
+        collision: Some(whole_arm(&arm, &pegs)),
+        leave_route: true,
+        ..PathRequest::new(&START, &goals, &ik)
+    };
+    let found = motion::plan(&chain, &[], &settings, &request).unwrap();
+    assert_free(&arm, &pegs, &found);
+    // Somewhere on the line from the elbow to the wrist, in the base frame.
+    let mut frames = Vec::new();
+    joint_frames(&chain, &START, &mut frames).unwrap();
+    let inside = frames[2].pose.translation.vector + frames[3].pose.translation.vector;
+    let there = plane.inverse_transform_point(&Point3::from(0.5 * inside));
+    let heights = (there.z - 0.02, there.z + 0.02);
+    let skewer = block("skewer", (there.x, there.y), (0.02, 0.02), heights);
+    let skewers = world(&skewer.prisms(&plane));
+    request.collision = Some(whole_arm(&arm, &skewers));
+    let error = motion::plan(&chain, &[], &settings, &request).unwrap_err();
+    assert_eq!(error.kind(), PlanErrorKind::StartCollides, "{error}");
 }
 
 #[test]

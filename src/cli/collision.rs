@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::arm::read_text;
 use super::CliError;
 use crate::collision::{CollisionModel, CollisionOptions, Prism};
+use crate::kinematics::Pose;
 use crate::model::{did_you_mean, Chain, JointKind, RobotModel, Srdf};
 use crate::resource::load_meshes;
 
@@ -50,6 +51,17 @@ impl ShapeOptions {
         model: &RobotModel,
         chain: &Chain,
     ) -> Result<CollisionModel, CliError> {
+        self.load_in(urdf, model, chain, &Pose::identity())
+    }
+
+    /// As [`ShapeOptions::load`], with obstacles in a frame of their own (pose in the chain's base frame).
+    pub(super) fn load_in(
+        &self,
+        urdf: &Path,
+        model: &RobotModel,
+        chain: &Chain,
+        frame: &Pose,
+    ) -> Result<CollisionModel, CliError> {
         let bad = |option: &str, value: f64| {
             CliError::BadInput(format!("{option} must be zero or more, not {value}"))
         };
@@ -73,6 +85,7 @@ impl ShapeOptions {
             )));
         }
         let mut options = CollisionOptions {
+            frame: *frame,
             clearance: self.link_clearance,
             self_clearance: self.self_clearance,
             ..CollisionOptions::default()

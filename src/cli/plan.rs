@@ -12,13 +12,13 @@ use super::plan_story::{Asked, Came, Story};
 use super::scene::{ContactArgument, Scene};
 use super::stages::StageClock;
 use super::{plan_picture, plan_report, CliError};
-use crate::collision::{CollisionModel, CollisionWorld};
+use crate::collision::{CollisionModel, CollisionWorld, Prism};
 use crate::ik::IkRequest;
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::{Chain, RobotModel};
 use crate::motion::{partial_motion, plan_known, Known, PlanError, PlanErrorKind, PlanSettings};
 use crate::planar::SelfCrossing;
-use crate::planning::{ArmCheck, Obstacle, PathRequest, PathSettings};
+use crate::planning::{collision_frame, ArmCheck, Obstacle, PathRequest, PathSettings};
 use crate::trajectory::{LimitDefaults, MotionLimits, TimingOptions};
 
 /// Plan a motion of the arm: the tip's shortest way around obstacles, the joint path that follows
@@ -183,7 +183,8 @@ pub(super) fn run(options: &PlanOptions) -> Result<(), CliError> {
 
     let part = match &result {
         Err(error) if options.partial => error.partial().and_then(|part| {
-            partial_motion(&chain, &obstacles, &settings, &request, &part.joint_path)
+            let arm = known.tip.arm(&request);
+            partial_motion(&chain, &obstacles, &settings, arm, &part.joint_path)
         }),
         _ => None,
     };
@@ -277,16 +278,14 @@ fn whole_arm(
         );
         return Ok(None);
     }
-    let arm = options.shapes.load(&options.arm.urdf, model, chain)?;
-    let mut prisms = Vec::new();
-    for obstacle in obstacles {
-        prisms.extend(obstacle.prisms(plane).ok_or_else(|| {
-            CliError::BadInput(
-                "--plane is tilted: there the whole arm cannot be checked, plan with --no-collision"
-                    .to_owned(),
-            )
-        })?);
-    }
+    let frame = collision_frame(plane);
+    let arm = options
+        .shapes
+        .load_in(&options.arm.urdf, model, chain, &frame)?;
+    let prisms: Vec<Prism> = obstacles
+        .iter()
+        .flat_map(|obstacle| obstacle.prisms(plane))
+        .collect();
     let mut world =
         CollisionWorld::new(&prisms).map_err(|error| CliError::BadInput(error.to_string()))?;
     if let Some(ground) = options.shapes.ground {

@@ -105,6 +105,9 @@ pub struct CollisionModel {
     /// Those that can only meet outside the joint limits.
     pub(super) far_groups: Vec<PairGroup>,
     pub(super) allowed: Vec<AllowedPair>,
+    /// The base frame's z axis in the frame of the obstacles, and that frame's height in the base \[m\].
+    pub(super) up: Vector,
+    pub(super) lift: f64,
     pub(super) clearance: f64,
     pub(super) self_clearance: f64,
     warnings: Vec<CollisionWarning>,
@@ -159,7 +162,8 @@ impl CollisionModel {
         for name in joints.filter(|name| model.joint_index(name).is_none()) {
             warnings.push(CollisionWarning::UnknownName { name: name.clone() });
         }
-        let steps = Steps::new(chain);
+        let steps = Steps::new(chain, &options.frame);
+        let up = options.frame.rotation.inverse() * nalgebra::Vector3::z();
         let bodies = bodies(model, chain, &steps, meshes, options, &mut warnings);
         // NaN counts as none.
         let positive = |value: f64| value.max(0.0);
@@ -175,6 +179,8 @@ impl CollisionModel {
             pair_groups: Vec::new(),
             far_groups: Vec::new(),
             allowed: Vec::new(),
+            up: Vector::new(up.x, up.y, up.z),
+            lift: options.frame.translation.z,
             clearance: positive(options.clearance),
             self_clearance: positive(options.self_clearance),
             warnings,
@@ -220,6 +226,12 @@ impl CollisionModel {
     fn link_of(&self, body: usize) -> &str {
         let link = self.bodies.get(body).map_or(usize::MAX, |body| body.link);
         self.names.get(link).map_or("", String::as_str)
+    }
+
+    /// Height \[m\] of a point in the base frame.
+    #[inline]
+    pub(super) fn height(&self, point: Vector) -> f64 {
+        point.dot(self.up) + self.lift
     }
 
     /// Computes all frames for `q`.
@@ -353,8 +365,10 @@ impl CollisionModel {
         let frame = scratch.frames.get(group.carrier)?;
         let centre = frame.point(group.centre);
         let reach = group.reach + self.clearance;
-        if let Some(ground) = world.ground.filter(|ground| centre.z - reach <= *ground) {
-            let low = |&&body: &&usize| self.ground_within(body, ground, self.clearance, scratch);
+        let height = self.height(centre);
+        if let Some(ground) = world.ground.filter(|ground| height - reach <= *ground) {
+            let most = world.demanded(self.clearance, (group.carrier, frame), None);
+            let low = |&&body: &&usize| self.ground_within(body, ground, most, scratch);
             if let Some(&body) = group.bodies.iter().find(low) {
                 return Some(Meeting::Ground { body });
             }
@@ -367,9 +381,13 @@ impl CollisionModel {
         if near.is_empty() {
             return None;
         }
+        let frame = *frame;
+        let carrier = (group.carrier, &frame);
         for &body in &group.bodies {
             for &piece in near.iter() {
-                if self.piece_within(body, piece, world, self.clearance, scratch) {
+                let obstacle = world.pieces.get(piece).map(|piece| piece.obstacle);
+                let most = world.demanded(self.clearance, carrier, obstacle);
+                if self.piece_within(body, piece, world, most, scratch) {
                     return Some(Meeting::Piece { body, piece });
                 }
             }

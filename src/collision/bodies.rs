@@ -10,6 +10,7 @@ use super::frames::Steps;
 use super::hull::Hull;
 use super::mesh::{MeshError, MeshParts};
 use super::shape::{pose, Core};
+use crate::kinematics::Pose;
 use crate::model::{Chain, Geometry, JointKind, Link, LinkShape, RobotModel};
 
 /// Gives, for a mesh's file name as written in the URDF, the points of its convex parts (in file
@@ -22,6 +23,9 @@ pub(super) type Meshes<'a> = &'a dyn Fn(&str) -> Result<MeshParts, MeshError>;
 /// What to check, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollisionOptions {
+    /// Pose in the chain's base frame of the frame in which obstacles are given and stand upright: for a
+    /// planning plane that leans. The ground lies level in the base frame all the same.
+    pub frame: Pose,
     /// Distance that links keep from obstacles \[m\], zero or more.
     pub clearance: f64,
     /// Distance that links keep from each other \[m\], zero or more.
@@ -43,6 +47,7 @@ pub struct CollisionOptions {
 impl Default for CollisionOptions {
     fn default() -> Self {
         Self {
+            frame: Pose::identity(),
             clearance: 0.0,
             self_clearance: 0.0,
             fallback_radius: 0.05,

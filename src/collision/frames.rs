@@ -74,13 +74,21 @@ struct Step {
 /// A chain, prepared.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Steps {
+    /// The chain's base in the frame in which obstacles are given.
+    base: Frame,
     steps: Vec<Step>,
     /// From each joint's own frame to the turned one; the first is the base's, which is not turned.
     turns: Vec<UnitQuaternion<f64>>,
 }
 
 impl Steps {
-    pub fn new(chain: &Chain) -> Self {
+    /// `frame`: pose in the chain's base frame of the frame in which obstacles are given.
+    pub fn new(chain: &Chain, frame: &Isometry3<f64>) -> Self {
+        let base = if *frame == Isometry3::identity() {
+            Frame::IDENTITY
+        } else {
+            Frame::new(&frame.inverse())
+        };
         let mut turns = vec![UnitQuaternion::identity()];
         let mut steps = Vec::with_capacity(chain.joints.len());
         let mut last = UnitQuaternion::identity();
@@ -101,7 +109,7 @@ impl Steps {
             turns.push(turn);
             last = turn;
         }
-        Self { steps, turns }
+        Self { base, steps, turns }
     }
 
     /// A transform given in the frame that `carrier` joints move, in the turned frame.
@@ -115,7 +123,7 @@ impl Steps {
     /// Writes the base's frame and one for each joint; `q` must be long enough.
     pub fn place(&self, q: &[f64], frames: &mut Vec<Frame>) {
         frames.clear();
-        let mut at = Frame::IDENTITY;
+        let mut at = self.base;
         frames.push(at);
         for step in &self.steps {
             let value =
@@ -174,7 +182,7 @@ pub(super) mod tests {
         #[test]
         fn frames_are_those_of_the_kinematics(q in prop::array::uniform4(-7.0..7.0f64)) {
             let chain = chain();
-            let steps = Steps::new(&chain);
+            let steps = Steps::new(&chain, &Isometry3::identity());
             let (mut fast, mut slow) = (Vec::new(), Vec::new());
             steps.place(&q, &mut fast);
             joint_frames(&chain, &q, &mut slow).unwrap();

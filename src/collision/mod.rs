@@ -9,6 +9,7 @@ mod blocks;
 mod bodies;
 mod cover;
 mod decompose;
+mod ease;
 mod footprint;
 mod frames;
 mod hull;
@@ -25,6 +26,7 @@ mod world;
 
 pub use arm::{CheckError, CheckScratch, CollisionModel, Contact, Obstacle};
 pub use bodies::{CollisionOptions, CollisionWarning, MeshSource};
+pub use ease::{Nearness, Stand, TOUCHING};
 pub use mesh::{mesh_points, MeshError, MeshParts, MeshStore};
 pub use motion::{MotionChecker, MotionVerdict};
 pub use pairs::AllowedPair;

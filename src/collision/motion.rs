@@ -57,6 +57,13 @@ struct Interval {
     open: Parts,
 }
 
+/// What must be kept in the middle of an interval \[m\], and by how much that may rise within it.
+#[derive(Debug, Clone, Copy)]
+struct Demand {
+    clearance: f64,
+    rise: f64,
+}
+
 /// What [`MotionChecker::run`] found.
 enum Found {
     Nothing,
@@ -392,7 +399,8 @@ impl<'a> MotionChecker<'a> {
         'bodies: for &body in group.bodies.iter().filter(|_| !near.is_empty()) {
             self.place_balls(body, &frame);
             for &piece in &near {
-                match self.body(body, piece, &frame, &travel, clearance, free) {
+                let demand = self.demand(group, Some(piece), &frame, &travel);
+                match self.body(body, piece, &frame, &travel, demand, free) {
                     Ok(true) => {}
                     Ok(false) => free = false,
                     Err(meeting) => {
@@ -406,14 +414,44 @@ impl<'a> MotionChecker<'a> {
         met.map_or(Ok(free), Err)
     }
 
+    /// What a group is to keep from the obstacle of a piece, or from the ground, in the middle of the
+    /// interval.
+    #[inline]
+    fn demand(
+        &self,
+        group: &Group,
+        piece: Option<usize>,
+        frame: &Frame,
+        travel: &Travel,
+    ) -> Demand {
+        let full = self.model.clearance;
+        if !self.world.eases_any() {
+            return Demand {
+                clearance: full + ROUNDING,
+                rise: 0.0,
+            };
+        }
+        let pieces = &self.world.pieces;
+        let obstacle = piece.and_then(|piece| pieces.get(piece).map(|piece| piece.obstacle));
+        let demanded = self.world.demanded(full, (group.carrier, frame), obstacle);
+        let way = travel.point(frame.point(group.centre));
+        Demand {
+            clearance: demanded + ROUNDING,
+            rise: CollisionWorld::rise(full, demanded, way),
+        }
+    }
+
     /// The same for the ground.
     fn above_ground(&self, group: &Group, frame: &Frame, travel: &Travel) -> Result<bool, Meeting> {
         let Some(ground) = self.world.ground else {
             return Ok(true);
         };
-        let floor = ground + self.model.clearance + ROUNDING;
+        let Demand { clearance, rise } = self.demand(group, None, frame, travel);
+        let floor = ground + clearance;
         let centre = frame.point(group.centre);
-        if centre.z - group.reach - floor > travel.point_along(centre, Vector::Z) {
+        let up = self.model.up;
+        let height = self.model.height(centre);
+        if height - group.reach - floor > rise + travel.point_along(centre, up) {
             return Ok(true);
         }
         let mut free = true;
@@ -421,12 +459,13 @@ impl<'a> MotionChecker<'a> {
             let Some(body) = self.model.bodies.get(index) else {
                 continue;
             };
-            let lowest = frame.point(body.core.support(frame.inward(-Vector::Z))).z - body.radius;
+            let lowest = frame.point(body.core.support(frame.inward(-up)));
+            let lowest = self.model.height(lowest) - body.radius;
             if lowest <= floor {
                 return Err(Meeting::Ground { body: index });
             }
             let centre = frame.point(body.centre);
-            free &= lowest - floor > travel.body_along(centre, body.reach, Vector::Z);
+            free &= lowest - floor > rise + travel.body_along(centre, body.reach, up);
         }
         Ok(free)
     }
@@ -439,7 +478,7 @@ impl<'a> MotionChecker<'a> {
         piece_index: usize,
         frame: &Frame,
         travel: &Travel,
-        clearance: f64,
+        Demand { clearance, rise }: Demand,
         prove: bool,
     ) -> Result<bool, Meeting> {
         let covers = &self.model.covers;
@@ -464,7 +503,7 @@ impl<'a> MotionChecker<'a> {
             let nearest = centre.max(piece.low).min(piece.high);
             let touch = ball.radius + clearance;
             let wanted = if proven {
-                touch + travel.point(centre)
+                touch + rise + travel.point(centre)
             } else {
                 touch
             };
@@ -481,7 +520,7 @@ impl<'a> MotionChecker<'a> {
                 deepest = (room, offset);
             }
             perhaps |= room <= 0.0;
-            if proven && (room <= 0.0 || room <= travel.point_along(centre, offset / gap)) {
+            if proven && (room <= 0.0 || room <= rise + travel.point_along(centre, offset / gap)) {
                 proven = false;
                 largest = largest.max(ball.radius);
             }
@@ -503,7 +542,7 @@ impl<'a> MotionChecker<'a> {
             frame.point(body.core.support(frame.inward(direction))) - piece.support(-direction)
         };
         let least = clearance + body.radius;
-        let needed = |normal| least + travel.body_along(centre, body.reach, normal);
+        let needed = |normal| least + rise + travel.body_along(centre, body.reach, normal);
         match apart(farthest, towards, least, prove, needed) {
             Some(Apart::Enough) => Ok(true),
             Some(Apart::Near) => Ok(false),

@@ -43,7 +43,7 @@ impl CollisionModel {
     /// Lowest height of a body in the base frame \[m\].
     pub(super) fn lowest(&self, body: usize, scratch: &CheckScratch) -> Option<f64> {
         let placed = self.placed(body, &scratch.frames)?;
-        Some(placed.support(-Vector::Z).z - placed.0.radius)
+        Some(self.height(placed.support(-self.up)) - placed.0.radius)
     }
 
     /// Whether a body comes as near to the ground as `most` \[m\].

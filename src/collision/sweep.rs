@@ -315,10 +315,12 @@ impl CollisionModel {
         };
         match meeting {
             Meeting::Ground { body } => world.ground.is_some_and(|ground| {
-                self.ground_within(body, ground, self.clearance + more, scratch)
+                let most = self.demanded(body, None, more, world, scratch);
+                self.ground_within(body, ground, most, scratch)
             }),
             Meeting::Piece { body, piece } => {
-                let most = self.clearance + more;
+                let obstacle = world.pieces.get(piece).map(|piece| piece.obstacle);
+                let most = self.demanded(body, obstacle, more, world, scratch);
                 if rough(body) {
                     self.piece_maybe_within(body, piece, world, most, scratch)
                 } else {
@@ -334,6 +336,25 @@ impl CollisionModel {
                     self.pair_within(pair, most, scratch)
                 }
             }
+        }
+    }
+
+    /// How near \[m\] a body may not come to an obstacle (none: the ground), with `more` for the way that it
+    /// may go; where it may go at all, nothing is known of a clearance that is eased.
+    fn demanded(
+        &self,
+        body: usize,
+        obstacle: Option<usize>,
+        more: f64,
+        world: &CollisionWorld,
+        scratch: &CheckScratch,
+    ) -> f64 {
+        let carrier = self.bodies.get(body).map_or(0, |body| body.carrier);
+        match scratch.frames.get(carrier) {
+            Some(frame) if more <= 0.0 => {
+                world.demanded(self.clearance, (carrier, frame), obstacle)
+            }
+            _ => self.clearance + more,
         }
     }
 
@@ -359,7 +380,7 @@ impl CollisionModel {
             let reach = group.reach + self.clearance + travel;
             if world
                 .ground
-                .is_some_and(|ground| centre.z - reach <= ground)
+                .is_some_and(|ground| self.height(centre) - reach <= ground)
             {
                 open.extend(group.bodies.iter().map(|&body| Meeting::Ground { body }));
             }

@@ -173,7 +173,7 @@ mod tests {
             centre in prop::array::uniform3(-0.2..0.2f64),
         ) {
             let chain = chain();
-            let steps = Steps::new(&chain);
+            let steps = Steps::new(&chain, &nalgebra::Isometry3::identity());
             let at = |share: f64| {
                 let q: Vec<f64> = from.iter().zip(&to).map(|(a, b)| a + (b - a) * share).collect();
                 let mut frames = Vec::new();

@@ -5,6 +5,7 @@ use parry3d_f64::shape::SupportMap;
 
 use super::blocks::Blocks;
 use super::decompose::{convex_pieces, Fault};
+use super::ease::Ease;
 use super::footprint::Footprint;
 
 /// Heights are cut off here \[m\]: beyond any arm, and small enough to keep digits.
@@ -164,6 +165,8 @@ pub struct CollisionWorld {
     pub(super) pieces: Vec<Piece>,
     pub(super) blocks: Blocks,
     pub(super) ground: Option<f64>,
+    /// Where less than the clearance is demanded, see [`super::CollisionModel::stand`].
+    pub(super) eases: Vec<Ease>,
 }
 
 impl CollisionWorld {

@@ -119,8 +119,9 @@ pub fn plan_known(
     settings.timing.check()?;
     let tip = &mut known.tip;
     plan_tip_into(tip, chain, obstacles, &settings.path, request, observer)?;
+    let arm = tip.arm(request);
     let off = |path: &ArmPath, trajectory: &Trajectory| {
-        off_between_points(chain, obstacles, settings, request, path, trajectory)
+        off_between_points(chain, obstacles, settings, arm, path, trajectory)
     };
     let too_few = |trajectory: &Trajectory, off: f64| PlanError::TooFewPoints {
         period: settings.sample_period,
@@ -151,7 +152,7 @@ pub fn plan_known(
         };
         observer(Stage::Check);
         let on_route = path.left_route.is_empty();
-        let fault = fault(chain, obstacles, settings, request, on_route, &trajectory);
+        let fault = fault(chain, obstacles, settings, arm, on_route, &trajectory);
         match fault {
             None => {
                 let coarse = settings.sample_period > FINE.2;
@@ -192,7 +193,7 @@ fn off_between_points(
     chain: &Chain,
     obstacles: &[Obstacle],
     settings: &PlanSettings,
-    request: &PathRequest<'_>,
+    arm: Option<ArmCheck<'_>>,
     path: &ArmPath,
     coarse: &Trajectory,
 ) -> Option<f64> {
@@ -220,7 +221,7 @@ fn off_between_points(
         .map(|tip| distance(&planned, &tip))
         .fold(0.0, f64::max);
     let on_route = path.left_route.is_empty();
-    let free = fault(chain, obstacles, &finer, request, on_route, &fine).is_none();
+    let free = fault(chain, obstacles, &finer, arm, on_route, &fine).is_none();
     free.then_some(off)
 }
 
@@ -241,13 +242,13 @@ pub fn partial_motion(
     chain: &Chain,
     obstacles: &[Obstacle],
     settings: &PlanSettings,
-    request: &PathRequest<'_>,
+    arm: Option<ArmCheck<'_>>,
     part: &JointPath,
 ) -> Option<Trajectory> {
     let mut part = part.clone();
     while part.points.len() > 1 {
         let motion = timed(chain, &part, settings).ok()?;
-        if fault(chain, obstacles, settings, request, true, &motion).is_none() {
+        if fault(chain, obstacles, settings, arm, true, &motion).is_none() {
             return Some(motion);
         }
         let count = part.points.len();
@@ -263,7 +264,7 @@ fn fault(
     chain: &Chain,
     obstacles: &[Obstacle],
     settings: &PlanSettings,
-    request: &PathRequest<'_>,
+    arm: Option<ArmCheck<'_>>,
     on_route: bool,
     trajectory: &Trajectory,
 ) -> Option<PlanError> {
@@ -279,8 +280,7 @@ fn fault(
             _ => {}
         }
     }
-    let arm = request.collision?;
-    collision(arm, trajectory).map(|(time, contact)| PlanError::Collides { time, contact })
+    collision(arm?, trajectory).map(|(time, contact)| PlanError::Collides { time, contact })
 }
 
 /// When \[s\] and what the arm meets first along a trajectory, checked between its points, too (as if

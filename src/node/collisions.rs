@@ -11,7 +11,8 @@ use crate::collision::{
 };
 use crate::kinematics::Pose;
 use crate::model::Chain;
-use crate::planning::ArmCheck;
+use crate::motion::collision;
+use crate::planning::{collision_frame, ArmCheck};
 use crate::trajectory::{Obstruction, Trajectory};
 
 use super::codes::{Code, Failure};
@@ -28,10 +29,6 @@ const TOLD: usize = 3;
 const STOOD_STILL: f64 = 0.005;
 /// How many robots, each with its clearance, are kept prepared.
 const KEPT: usize = 3;
-/// Largest move of a joint between two checked configurations of a motion \[rad or m\].
-const STEP: f64 = 0.02;
-/// Most configurations of one motion that are checked.
-const MOST: usize = 20_000;
 
 /// What was prepared last.
 #[derive(Default)]
@@ -87,9 +84,15 @@ impl std::fmt::Display for Meeting {
 
 impl Collisions {
     /// The arm's shapes for `chain`.
-    fn arm(&self, view: &View, chain: &Arc<Chain>, clearance: f64) -> Arc<CollisionModel> {
+    fn arm(
+        &self,
+        view: &View,
+        chain: &Arc<Chain>,
+        clearance: f64,
+        plane: &Pose,
+    ) -> Arc<CollisionModel> {
         let robot = &view.robot;
-        let options = options(view, chain, clearance);
+        let options = options(view, chain, clearance, plane);
         let build = || {
             let meshes = &robot.meshes;
             let model = CollisionModel::with_meshes(&robot.model, chain, meshes, &options);
@@ -130,12 +133,7 @@ impl Collisions {
             }
         }
         let list = obstacles.list().iter();
-        let prisms: Option<Vec<Vec<Prism>>> = list.map(|one| one.prisms(plane)).collect();
-        let prisms = prisms.ok_or_else(|| {
-            let message = "the planning plane leans against the base link: the whole arm cannot be checked against obstacles that stand on it";
-            Failure::new(Code::CollisionCheckingUnavailable, message)
-        })?;
-        let prisms: Vec<Prism> = prisms.into_iter().flatten().collect();
+        let prisms: Vec<Prism> = list.flat_map(|one| one.prisms(plane)).collect();
         let world = CollisionWorld::new(&prisms)
             .map_err(|error| Failure::new(Code::InvalidObstacle, error.to_string()))?;
         let world = Arc::new(match ground {
@@ -153,7 +151,7 @@ impl Collisions {
 }
 
 /// What is checked, and how.
-fn options(view: &View, chain: &Chain, clearance: f64) -> CollisionOptions {
+fn options(view: &View, chain: &Chain, clearance: f64, plane: &Pose) -> CollisionOptions {
     let others = view
         .robot
         .free_joints()
@@ -164,6 +162,7 @@ fn options(view: &View, chain: &Chain, clearance: f64) -> CollisionOptions {
                 Some((joint.name.clone(), view.states.get(&joint.name)?.position))
             })
             .collect(),
+        frame: collision_frame(plane),
         clearance,
         allowed: view.srdf.allowed_pairs(&view.robot.model).0,
         ..CollisionOptions::default()
@@ -221,7 +220,8 @@ impl Checker {
         clearance: f64,
         notes: &mut Vec<String>,
     ) -> Result<Checker, Failure> {
-        let arm = view.collisions.arm(view, chain, clearance);
+        let plane = view.plane()?;
+        let arm = view.collisions.arm(view, chain, clearance, &plane);
         if !arm.has_shapes() {
             return Err(Failure::new(
                 Code::CollisionCheckingUnavailable,
@@ -233,9 +233,8 @@ impl Checker {
         if hidden > 0 {
             notes.push(format!("{hidden} more of this kind"));
         }
-        let world =
-            view.collisions
-                .world(obstacles, &view.plane()?, view.parameters.collision.ground)?;
+        let ground = view.parameters.collision.ground;
+        let world = view.collisions.world(obstacles, &plane, ground)?;
         Ok(Checker { arm, world })
     }
 
@@ -264,29 +263,13 @@ impl Checker {
         }
     }
 
-    /// The first meeting on the way of a trajectory of the chain, looked for in steps of the joints
-    /// that are small against the links.
+    /// The first meeting on the way of a trajectory of the chain, between its points, too.
     pub fn meets(&self, trajectory: &Trajectory) -> Option<Meeting> {
-        let mut scratch = CheckScratch::default();
-        let duration = trajectory.duration();
-        let travel: f64 = trajectory
-            .points
-            .windows(2)
-            .filter_map(|pair| {
-                let [from, to] = pair else { return None };
-                let moves = from.positions.iter().zip(&to.positions);
-                Some(moves.fold(0.0_f64, |most, (a, b)| most.max((b - a).abs())))
-            })
-            .sum();
-        let looks = ((travel / STEP).ceil() as usize).clamp(1, MOST);
-        (0..=looks).find_map(|look| {
-            let time = duration * look as f64 / looks as f64;
-            let contact = self.contact(&trajectory.sample(time)?.positions, &mut scratch)?;
-            Some(Meeting {
-                time,
-                link: contact.link,
-                with: contact.with,
-            })
+        let (time, contact) = collision(self.arm_check(), trajectory)?;
+        Some(Meeting {
+            time,
+            link: contact.link,
+            with: contact.with,
         })
     }
 

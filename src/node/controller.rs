@@ -11,9 +11,12 @@ use super::codes::{Code, Failure};
 #[cfg(has_control_msgs)]
 use super::follow_action::FollowAction;
 use super::outputs::{Out, Refused};
-use super::parameters::{Interface, Parameters};
+#[cfg(has_control_msgs)]
+use super::parameters::Interface;
+use super::parameters::Parameters;
 
-/// How far a trajectory is that was sent.
+/// How far a trajectory is that was sent; by topic alone less is heard of it.
+#[cfg_attr(not(has_control_msgs), allow(dead_code))]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Phase {
     /// Sent, no answer yet.
@@ -43,6 +46,7 @@ pub struct Phases(watch::Receiver<Phase>);
 
 impl Phases {
     /// A trajectory that is just being sent, and the end through which its phases are told.
+    #[cfg_attr(not(has_control_msgs), allow(dead_code))]
     pub fn begin() -> (watch::Sender<Phase>, Phases) {
         let (sender, receiver) = watch::channel(Phase::Sent);
         (sender, Phases(receiver))

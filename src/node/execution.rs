@@ -1,5 +1,6 @@
 //! Moving the arm for a goal: come to rest, plan in the background, and send.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use super::planning_job::{plan_order, with_extra, Order, Planned, Unplanned};
 use super::rest::Rest;
 use super::shutdown::Cancel;
 use crate::motion::{violation_in, PATH_TOLERANCE};
-use crate::trajectory::Trajectory;
+use crate::trajectory::{MotionLimits, Trajectory};
 
 /// How often a moving arm is looked at.
 pub const LOOK: Duration = Duration::from_millis(10);
@@ -23,12 +24,25 @@ const GRACE: Duration = Duration::from_millis(100);
 /// How long an arm may take to come to rest after its trajectory has ended.
 pub const SETTLING: Duration = Duration::from_secs(2);
 
-/// Stops an arm that moves and waits until it rests: a path can only be planned from rest.
+/// Stops an arm that moves and waits until it rests.
 pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), Failure> {
+    match brake(shared, cancel, None).await? {
+        Some(execution) => until_rest(shared, &execution, cancel).await,
+        None => Ok(()),
+    }
+}
+
+/// Begins to stop an arm that moves, with limits of its own where they are given and will do; `None` if it
+/// rests.
+pub async fn brake(
+    shared: &Arc<Shared>,
+    cancel: &Cancel,
+    gentle: Option<MotionLimits>,
+) -> Result<Option<Execution>, Failure> {
     let mut rest = Rest::default();
     while !shared.mover.is_moving(shared.now()) {
         if rest.look(shared)? {
-            return Ok(());
+            return Ok(None);
         }
         if cancel.is_cancelled() {
             return Err(preempted());
@@ -40,10 +54,23 @@ pub async fn come_to_rest(shared: &Arc<Shared>, cancel: &Cancel) -> Result<(), F
     }
     let (execution, _) = blocking({
         let (shared, cancel) = (Arc::clone(shared), cancel.clone());
-        move || shared.mover.come_to_rest(&shared, Some(&cancel))
+        move || {
+            let gentle = gentle.as_ref();
+            shared.mover.come_to_rest(&shared, Some(&cancel), gentle)
+        }
     })
     .await??;
     accepted(shared, &execution).await?;
+    Ok(Some(execution))
+}
+
+/// Waits until the arm rests at the end of a stop.
+pub async fn until_rest(
+    shared: &Arc<Shared>,
+    execution: &Execution,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let mut rest = Rest::default();
     loop {
         tokio::time::sleep(LOOK).await;
         if cancel.is_cancelled() {
@@ -75,6 +102,17 @@ pub async fn blocking<R: Send + 'static>(
     })
 }
 
+/// Says so when nobody waits any more for what is computed: a plan that comes too late would take the
+/// processor from the next one.
+#[derive(Default)]
+struct Unwanted(Arc<AtomicBool>);
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Plans when there is a turn for it, within the time that the parameter allows.
 ///
 /// # Errors
@@ -104,21 +142,24 @@ pub async fn in_background(
     };
     let view = shared.view()?;
     let stop = cancel.clone();
+    let unwanted = Unwanted::default();
+    let gone = Arc::clone(&unwanted.0);
+    let taking_note = Arc::clone(shared);
     let computing = blocking(move || {
         let _turn = turn;
+        let began = Instant::now();
         let expired = || started.elapsed() >= timeout;
-        plan_order(&view, &order, &|| stop.is_cancelled(), &expired)
+        let cancelled = || stop.is_cancelled() || gone.load(Ordering::Relaxed);
+        let planned = plan_order(&view, &order, &cancelled, &expired);
+        if planned.is_ok() {
+            taking_note.mover.planning_took(began.elapsed());
+        }
+        planned
     });
     // The merging of a world and its triangulation cannot be given up: such a thread is left to end by
     // itself, and keeps its turn, so that there are never more of them.
     tokio::select! {
-        planned = computing => planned?.map_err(|mut unplanned| {
-            if unplanned.failure.code == Code::TimedOut {
-                let allowed = format!(" ({timeout:?}, the parameter planning.timeout)");
-                unplanned.failure.message.push_str(&allowed);
-            }
-            unplanned
-        }),
+        planned = computing => planned?,
         () = cancelled(cancel) => Err(preempted().into()),
         () = tokio::time::sleep(timeout.saturating_sub(started.elapsed()) + GRACE) => {
             Err(late("the road map was being built"))

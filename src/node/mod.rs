@@ -17,6 +17,7 @@ mod frames;
 mod goals;
 mod ik_request;
 mod inputs;
+mod joining;
 mod joint_states;
 mod markers;
 mod mock;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::collision::MeshStore;
-use crate::resource::load_meshes;
+use crate::resource::{load_meshes, ResourcePaths};
 
 use super::parameter_values::ParameterError;
 use super::parameters::Parameters;
@@ -23,15 +23,15 @@ pub enum SourceError {
         /// What the system says.
         error: String,
     },
-    /// `package://` with a package that is not there.
-    #[error("parameter {parameter}: package \"{package}\" of \"{url}\" was not found in AMENT_PREFIX_PATH: is its workspace sourced?")]
-    NoPackage {
+    /// No file of that name is found.
+    #[error("parameter {parameter}: \"{name}\": {error}")]
+    NotFound {
         /// Which parameter names it.
         parameter: &'static str,
-        /// The package.
-        package: String,
         /// What was given.
-        url: String,
+        name: String,
+        /// Where it was looked for.
+        error: String,
     },
     /// The SRDF cannot be read.
     #[error("parameter srdf_file: {}: {error}", path.display())]
@@ -65,13 +65,13 @@ pub enum SourceError {
 /// The SRDF that the parameter names, if it does.
 ///
 /// # Errors
-/// [`SourceError::NoPackage`], [`SourceError::Srdf`].
-pub fn srdf(parameters: &Parameters, prefixes: &str) -> Result<Option<Srdf>, SourceError> {
+/// [`SourceError::NotFound`], [`SourceError::Srdf`].
+pub fn srdf(parameters: &Parameters, places: &ResourcePaths) -> Result<Option<Srdf>, SourceError> {
     let file = &parameters.collision.srdf_file;
     if file.is_empty() {
         return Ok(None);
     }
-    let path = located("srdf_file", file, prefixes)?;
+    let path = located("srdf_file", file, places)?;
     let unusable = |error: String| SourceError::Srdf {
         path: path.clone(),
         error,
@@ -101,10 +101,10 @@ impl Source {
     /// The source that the parameters name; reads the file.
     ///
     /// # Errors
-    /// [`SourceError::Unreadable`] and [`SourceError::NoPackage`].
-    pub fn find(parameters: &Parameters, prefixes: &str) -> Result<Source, SourceError> {
+    /// [`SourceError::Unreadable`] and [`SourceError::NotFound`].
+    pub fn find(parameters: &Parameters, places: &ResourcePaths) -> Result<Source, SourceError> {
         if !parameters.urdf_file.is_empty() {
-            let path = located("urdf_file", &parameters.urdf_file, prefixes)?;
+            let path = located("urdf_file", &parameters.urdf_file, places)?;
             let text = std::fs::read_to_string(&path).map_err(|error| SourceError::Unreadable {
                 path: path.clone(),
                 error: error.to_string(),
@@ -127,22 +127,16 @@ impl Source {
 }
 
 /// The path behind a path, `file://` or `package://`.
-fn located(parameter: &'static str, file: &str, prefixes: &str) -> Result<PathBuf, SourceError> {
-    let Some(rest) = file.strip_prefix("package://") else {
-        return Ok(PathBuf::from(file.strip_prefix("file://").unwrap_or(file)));
-    };
-    let (package, inside) = rest.split_once('/').unwrap_or((rest, ""));
-    prefixes
-        .split(':')
-        .filter(|prefix| !prefix.is_empty())
-        .map(|prefix| Path::new(prefix).join("share").join(package))
-        .find(|share| share.is_dir())
-        .map(|share| share.join(inside))
-        .ok_or_else(|| SourceError::NoPackage {
-            parameter,
-            package: package.to_owned(),
-            url: file.to_owned(),
-        })
+fn located(
+    parameter: &'static str,
+    file: &str,
+    places: &ResourcePaths,
+) -> Result<PathBuf, SourceError> {
+    places.locate(file).map_err(|error| SourceError::NotFound {
+        parameter,
+        name: file.to_owned(),
+        error: error.to_string(),
+    })
 }
 
 /// A robot and its arm; immutable.
@@ -301,37 +295,48 @@ mod tests {
             ("urdf_file", text(&file)),
             ("robot_description", text("<robot/>")),
         ]);
+        let nowhere = ResourcePaths::default();
         let Source::Text {
             text: urdf, origin, ..
-        } = Source::find(&both, "").unwrap()
+        } = Source::find(&both, &nowhere).unwrap()
         else {
             panic!()
         };
         assert!(urdf.contains("<robot") && origin == file);
         let only = parameters(&[("robot_description", text("<robot/>"))]);
         assert!(
-            matches!(Source::find(&only, ""), Ok(Source::Text { origin, .. }) if origin.contains("robot_description"))
+            matches!(Source::find(&only, &nowhere), Ok(Source::Text { origin, .. }) if origin.contains("robot_description"))
         );
-        assert_eq!(Source::find(&parameters(&[]), ""), Ok(Source::Topic));
-        let gone = Source::find(&parameters(&[("urdf_file", text("gone.urdf"))]), "").unwrap_err();
+        assert_eq!(Source::find(&parameters(&[]), &nowhere), Ok(Source::Topic));
+        let gone =
+            Source::find(&parameters(&[("urdf_file", text("gone.urdf"))]), &nowhere).unwrap_err();
         assert!(gone.to_string().contains("cannot read gone.urdf"), "{gone}");
         let package = parameters(&[("urdf_file", text("package://nowhere/arm.urdf"))]);
-        let gone = Source::find(&package, folder).unwrap_err();
-        assert!(gone.to_string().contains("\"nowhere\""), "{gone}");
+        let gone = Source::find(&package, &nowhere).unwrap_err();
+        assert!(gone.to_string().contains("nowhere"), "{gone}");
+        assert!(gone.to_string().contains("urdf_file"), "{gone}");
     }
 
     #[test]
     fn packages_are_found_under_share() {
         let folder = std::env::temp_dir().join(format!("arm_planner_share_{}", std::process::id()));
         let share = folder.join("share/some_arm");
-        std::fs::create_dir_all(&share).unwrap();
-        let found = located(
-            "urdf_file",
-            "package://some_arm/urdf/a.urdf",
-            &format!("/nowhere:{}", folder.display()),
-        );
+        std::fs::create_dir_all(share.join("urdf")).unwrap();
+        std::fs::write(share.join("urdf/a b.urdf"), "<robot/>").unwrap();
+        let places = ResourcePaths {
+            packages: vec![PathBuf::from("/nowhere"), folder.clone()],
+            urdf_folder: None,
+        };
+        let found = [
+            "package://some_arm/urdf/a%20b.urdf",
+            "package://some_arm/none",
+        ]
+        .map(|name| located("urdf_file", name, &places));
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(found, Ok(share.join("urdf/a.urdf")));
+        let [found, missing] = found;
+        assert_eq!(found, Ok(share.join("urdf/a b.urdf")));
+        let missing = missing.unwrap_err().to_string();
+        assert!(missing.contains("share/some_arm/none"), "{missing}");
     }
 
     #[test]

@@ -24,6 +24,8 @@ use crate::trajectory::{
 pub const REST_SPEED: f64 = 0.01;
 /// A stop begins this much later than it is sent, so that it begins where the arm is then.
 const STOP_LEAD: Duration = Duration::from_millis(20);
+/// What is left in memory of a longer time when a shorter one is seen.
+const FADING: f64 = 0.8;
 /// While coming to rest an arm may be this many times faster than it should ever have been.
 const STOP_VELOCITY_SLACK: f64 = 10.0;
 
@@ -134,6 +136,7 @@ impl Mover {
     }
 
     /// Takes note of how far the controller says that the arm is off.
+    #[cfg_attr(not(has_control_msgs), allow(dead_code))]
     pub fn off(&self, goal: &GoalId, joint: &str, error: f64) {
         if let Some(motion) = &mut self.state().last {
             if motion.goal.as_ref() == Some(goal) {
@@ -167,14 +170,27 @@ impl Mover {
         }
     }
 
-    /// How long it took last to plan and to go over to that.
+    /// How long it is likely to take to plan and to go over to that.
     pub fn took(&self) -> Duration {
-        self.state().took
+        let state = self.state();
+        state.planning_time + state.going_over
     }
 
-    /// Takes note of how long that took.
-    pub fn take_note(&self, took: Duration) {
-        self.state().took = took;
+    /// Takes note of how long planning took.
+    pub fn planning_took(&self, took: Duration) {
+        let mut state = self.state();
+        state.planning_time = remembered(state.planning_time, took);
+    }
+
+    /// Takes note of how long it took to blend, check and send what was planned.
+    pub fn going_over_took(&self, took: Duration) {
+        let mut state = self.state();
+        state.going_over = remembered(state.going_over, took);
+    }
+
+    /// How long it is likely to take to blend, check and send what was planned.
+    pub fn going_over(&self) -> Duration {
+        self.state().going_over
     }
 
     /// How long the last check of the gate took.
@@ -262,11 +278,12 @@ impl Mover {
                 planning.cancel();
             }
         }
-        self.come_to_rest(shared, None)
+        self.come_to_rest(shared, None, None)
     }
 
     /// Brings the arm to rest, unless `cancel` was cancelled meanwhile; also names the joints that
-    /// cannot stop inside their limits.
+    /// cannot stop inside their limits. `gentle` has less than the arm's limits for it, where it can come
+    /// to rest with them inside its joints' limits.
     ///
     /// # Errors
     /// There is no current state, or the gate refuses.
@@ -274,6 +291,7 @@ impl Mover {
         &self,
         shared: &Shared,
         cancel: Option<&Cancel>,
+        gentle: Option<&MotionLimits>,
     ) -> Result<(Execution, Vec<String>), Failure> {
         let view = shared.view()?;
         let chain = &view.robot.chain;
@@ -297,8 +315,14 @@ impl Mover {
             (_, seen) => seen?,
         };
         let limits = view.parameters.motion_limits(chain)?;
-        let stop = stop_trajectory(chain, &whereabouts.q, &whereabouts.speeds, &limits)
-            .map_err(|error| Failure::new(Code::Failure, error.to_string()))?;
+        let within = |limits| stop_trajectory(chain, &whereabouts.q, &whereabouts.speeds, limits);
+        let gently = gentle.and_then(|limits| within(limits).ok());
+        let stop = match gently.filter(|stop| stop.outside.is_empty()) {
+            Some(stop) => stop,
+            None => {
+                within(&limits).map_err(|error| Failure::new(Code::Failure, error.to_string()))?
+            }
+        };
         let policy = GatePolicy {
             max_age: view.parameters.joint_state_max_age,
             start_tolerance: view.parameters.start_tolerance,
@@ -453,6 +477,12 @@ impl Mover {
         state.last = Some(motion);
         Ok(execution)
     }
+}
+
+/// Of what something took before and now, what it is likely to take: the most of late, since what takes
+/// too long costs a stop.
+fn remembered(before: Duration, now: Duration) -> Duration {
+    now.max(before.mul_f64(FADING))
 }
 
 /// Where the arm's joints are among those of the controller.

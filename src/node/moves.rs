@@ -33,6 +33,7 @@ pub struct Motion {
     /// What was sent, for the joints of the arm.
     pub trajectory: Trajectory,
     /// Its number by action.
+    #[cfg_attr(not(has_control_msgs), allow(dead_code))]
     pub goal: Option<GoalId>,
     /// What the controller says about it.
     pub phases: Phases,
@@ -194,8 +195,10 @@ pub struct State {
     pub last: Option<Motion>,
     /// How long the last check of the gate took.
     pub checking: Duration,
-    /// How long it took last to plan while moving, and to go over to that.
-    pub took: Duration,
+    /// How long planning is likely to take.
+    pub planning_time: Duration,
+    /// How long it is likely to take to blend, check and send what was planned for a moving arm.
+    pub going_over: Duration,
 }
 
 impl State {

@@ -9,7 +9,7 @@ use super::context::View;
 use super::ik_request::from_parameters;
 use super::obstacles::{ObstacleSet, Sent};
 use crate::kinematics::Pose;
-use crate::motion::{plan, Plan, PlanError, PlanSettings};
+use crate::motion::{plan, Plan, PlanError, PlanErrorKind, PlanSettings};
 use crate::planning::{check_goals, PathRequest, PathSettings};
 use crate::trajectory::{MotionLimits, TimedPath, Trajectory};
 
@@ -123,9 +123,25 @@ impl Unplanned {
         });
         Unplanned {
             trajectory,
-            ..Unplanned::from(error)
+            failure: failure_of(&error, view),
+            fraction: error.fraction(),
+            tip_path: error
+                .partial()
+                .map_or(Vec::new(), |partial| partial.tip_path.clone()),
         }
     }
+}
+
+/// What the core says of a plan, and where it ran out of time, how much of it there was: the core knows no
+/// clock, and the user not which of the node's it was.
+fn failure_of(error: &PlanError, view: &View) -> Failure {
+    let mut failure = Failure::from(error);
+    if error.kind() == PlanErrorKind::TimedOut {
+        let timeout = view.parameters.planning.timeout;
+        let allowed = format!(" ({timeout:?}, the parameter planning.timeout)");
+        failure.message.push_str(&allowed);
+    }
+    failure
 }
 
 impl From<Failure> for Unplanned {
@@ -134,19 +150,6 @@ impl From<Failure> for Unplanned {
             failure,
             fraction: 0.0,
             tip_path: Vec::new(),
-            trajectory: None,
-        }
-    }
-}
-
-impl From<PlanError> for Unplanned {
-    fn from(error: PlanError) -> Self {
-        Unplanned {
-            failure: Failure::from(&error),
-            fraction: error.fraction(),
-            tip_path: error
-                .partial()
-                .map_or(Vec::new(), |partial| partial.tip_path.clone()),
             trajectory: None,
         }
     }
@@ -305,7 +308,7 @@ pub fn check_order(
         ..PathRequest::new(&order.start, &order.goals, &template)
     };
     check_goals(chain, obstacles.list(), &settings.path, &request)
-        .map_err(|error| Unplanned::from(PlanError::from(error)).failure)
+        .map_err(|error| failure_of(&PlanError::from(error), view))
 }
 
 fn clearance(sent: f64, parameter: f64) -> Result<f64, Failure> {

@@ -19,6 +19,7 @@ use super::parameter_values::{from_overrides, in_words, ParameterError};
 use super::parameters::{Interface, Parameters};
 use super::shutdown::Shutdown;
 use super::{description, model_source, tasks};
+use crate::resource::ResourcePaths;
 
 /// Why the node ended with an error.
 #[derive(Debug, thiserror::Error)]
@@ -116,8 +117,8 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
             allowed: "\"topic\": the node was built without control_msgs; install that package (ros-jazzy-control-msgs) and build the node anew".to_owned(),
         }));
     }
-    let prefixes = std::env::var("AMENT_PREFIX_PATH").unwrap_or_default();
-    let source = Source::find(&parameters, &prefixes)?;
+    let places = ResourcePaths::from_environment(&[], None);
+    let source = Source::find(&parameters, &places)?;
 
     let mut pumps = Pumps::default();
     let refused = |(name, error)| NodeError::Refused { name, error };
@@ -135,7 +136,7 @@ pub async fn run(shutdown: Shutdown) -> Result<(), NodeError> {
         outputs,
         shutdown.clone(),
     ));
-    if let Some(srdf) = model_source::srdf(&shared.parameters.get(), &prefixes)? {
+    if let Some(srdf) = model_source::srdf(&shared.parameters.get(), &places)? {
         shared.srdf.set(srdf);
     }
     description::start(&shared, &source, &absolute(&node, "robot_description"))?;

@@ -9,25 +9,27 @@ use super::codes::{Code, Failure};
 use super::collisions::Checker;
 use super::context::{Shared, View};
 use super::controller::Phase;
-use super::execution::{accepted, blocking, come_to_rest, LOOK, SETTLING};
+use super::execution::{accepted, blocking, brake, LOOK, SETTLING};
 use super::goals::executing;
-use super::mover::Execution;
+use super::mover::{Execution, Guard};
 use super::obstacles::ObstacleSet;
-use super::planning_job::{with_extra, Order};
+use super::planning_job::{with_extra, Order, Unplanned};
 use super::progress::Reporter;
-use super::pursuit::{lead, on_the_move, pursue, Going, Moved};
+use super::pursuit::{gentle_limits, go_on, lead, on_the_move, pursue, Going, Moved, OrderAt};
 use super::rest::Rest;
 use super::shutdown::Cancel;
 use super::status::Report;
 use crate::collision::Obstacle as Met;
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::motion::{violation_in, PATH_TOLERANCE};
-use crate::trajectory::{Trajectory, BLEND_STOP_SHARE};
+use crate::trajectory::{stop_trajectory, MotionLimits, Trajectory};
 
 /// The least and the greatest time to plan in while the arm moves on towards something in its way.
 const THINKING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(1));
+/// When an arm that brakes for something begins to do so.
+const BRAKE_LEAD: Duration = Duration::from_millis(40);
 /// To spare when it is judged whether there is time for that \[s\].
-const SPARE: f64 = 0.1;
+const SPARE: f64 = 0.15;
 /// Shares of the clearance that are tried from where the arm has stopped.
 const CLEARANCE_SHARES: [f64; 3] = [1.0, 0.5, 0.0];
 /// A goal is passed where the tip was this near to it \[m\].
@@ -148,7 +150,8 @@ async fn around(
     };
     let (cancel, turns) = (&intent.cancel, &intent.turns);
     let mut going = None;
-    if blocked.far {
+    let mut far = blocked.far;
+    while far && going.is_none() {
         let thinking = thinking(shared);
         let moving = on_the_move(shared, &order_at, thinking, cancel, turns);
         // What is late is too late: the arm must come to rest in time.
@@ -157,35 +160,46 @@ async fn around(
             Ok(Err(unplanned)) if unplanned.failure.code == Code::Preempted => {
                 return Err(unplanned.failure)
             }
-            // Too late: the next time more time is given, or none if there is not so much.
-            Err(_) => shared.mover.take_note(thinking),
-            // Impossible, or not without a stop: stop, and see from there.
-            _ => {}
+            // Too late: more time, if there still is so much, and it would be more.
+            Err(_) | Ok(Ok(Moved::Late(_))) => {
+                shared.mover.planning_took(2 * thinking);
+                far = thinking < THINKING.1 && is_far(shared, execution);
+            }
+            // Impossible, or not without a stop: brake, and see from there.
+            _ => far = false,
         }
     }
-    if going.is_none() {
-        if let Err(why) = come_to_rest(shared, cancel).await {
-            if why.code == Code::Preempted {
-                return Err(why);
+    let going = match going {
+        Some(going) => going,
+        None => {
+            let braking = match brake_for(shared, execution, &order_at, cancel).await {
+                Ok(braking) => braking,
+                Err(why) if why.code == Code::Preempted => return Err(why),
+                Err(_) => {
+                    shared.counts.obstacle_stops.count();
+                    return Err(stopped_for(shared, failure("stopping")).await);
+                }
+            };
+            let braking = braking.as_ref();
+            let mut gone = go_on(shared, braking, &order_at, cancel, turns).await;
+            if matches!(&gone, Err(unplanned) if unplanned.failure.code == Code::StartStateInCollision)
+            {
+                gone = from_rest(shared, &view, &goals, intent).await;
             }
-            shared.counts.obstacle_stops.count();
-            return Err(stopped_for(shared, failure("stopping")).await);
-        }
-        match from_rest(shared, &view, &goals, intent).await {
-            Ok(moved) => going = Some(moved),
-            Err(why) if why.code == Code::Preempted => return Err(why),
-            Err(why) => {
-                shared.counts.obstacle_stops.count();
-                let message = failure(&format!("stopped, there is no other way: {}", why.message));
-                return Err(Failure {
-                    code: why.code,
-                    ..message
-                });
+            match gone.map_err(|unplanned| unplanned.failure) {
+                Ok(going) => going,
+                Err(why) if why.code == Code::Preempted => return Err(why),
+                Err(why) => {
+                    shared.counts.obstacle_stops.count();
+                    let message =
+                        failure(&format!("stopped, there is no other way: {}", why.message));
+                    return Err(Failure {
+                        code: why.code,
+                        ..message
+                    });
+                }
             }
         }
-    }
-    let Some(going) = going else {
-        return Err(failure("stopped"));
     };
     shared.counts.replans.count();
     let mut notes = vec![format!("{} came into the way", blocked.what)];
@@ -202,8 +216,38 @@ async fn around(
     Ok(going.execution)
 }
 
+/// Begins to stop an arm for something in its way: gently, so that it may go over to another way from the
+/// midst of it, where such a stop stays clear of what is in the way; else as hard as it can.
+async fn brake_for(
+    shared: &Arc<Shared>,
+    execution: &Execution,
+    order_at: &OrderAt<'_>,
+    cancel: &Cancel,
+) -> Result<Option<Execution>, Failure> {
+    let gentle = gentle_limits(shared, order_at).ok();
+    let gentle = gentle.filter(|limits| stops_before(shared, execution, limits));
+    brake(shared, cancel, gentle).await
+}
+
+/// Whether an arm that begins to brake now with these limits keeps clear of all obstacles.
+fn stops_before(shared: &Shared, execution: &Execution, limits: &MotionLimits) -> bool {
+    let (Some(guard), Ok(view)) = (execution.guard.as_ref(), shared.view()) else {
+        return false;
+    };
+    let chain = &view.robot.chain;
+    let Some(ahead) = shared.mover.ahead(shared, &view, BRAKE_LEAD) else {
+        return false;
+    };
+    let ahead = ahead.point;
+    let Ok(stop) = stop_trajectory(chain, &ahead.positions, &ahead.velocities, limits) else {
+        return false;
+    };
+    stop.outside.is_empty() && in_the_way_of(&view, guard, &stop.trajectory).is_none()
+}
+
 /// Plans anew from where the arm has come to rest. That may be nearer to an obstacle than the tip
-/// is to keep: it went straight on there. Then the clearance gives way, that of the links does not.
+/// is to keep: it went straight on there. Then the clearance gives way; that of the links does so by itself, near
+/// the start.
 ///
 /// # Errors
 /// There is no way.
@@ -212,12 +256,12 @@ async fn from_rest(
     view: &View,
     goals: &[Pose],
     intent: &Intent,
-) -> Result<Going, Failure> {
+) -> Result<Going, Unplanned> {
     let wanted = match intent.order.clearance {
         sent if sent < 0.0 => view.parameters.planning.clearance,
         sent => sent,
     };
-    let mut last = Failure::new(Code::Failure, "nothing was tried");
+    let mut last = Unplanned::from(Failure::new(Code::Failure, "nothing was tried"));
     for share in CLEARANCE_SHARES {
         let order_at = |_: &View, start: Vec<f64>| {
             let order = Order {
@@ -234,9 +278,9 @@ async fn from_rest(
         };
         match pursue(shared, &order_at, true, &intent.cancel, &intent.turns).await {
             Ok(going) => return Ok(going),
-            Err(unplanned) => last = unplanned.failure,
+            Err(unplanned) => last = unplanned,
         }
-        if last.code != Code::StartStateInCollision {
+        if last.failure.code != Code::StartStateInCollision {
             break;
         }
     }
@@ -337,39 +381,49 @@ fn in_the_way(
     }
     *looked_at = Some(Arc::clone(&view.obstacles));
     let rest = shared.mover.rest_of_the_motion(view.now)?;
-    // What was asked for with the goal went well with the obstacles then; a fault now is theirs.
-    let (obstacles, _) = with_extra(&view, &guard.extra).ok()?;
-    let (chain, plane) = (&view.robot.chain, view.plane().ok()?);
-    let horizon = horizon(shared, &view, &rest);
-    let violation = |trajectory: &Trajectory| {
-        let obstacles = if guard.on_route {
-            obstacles.list()
-        } else {
-            &[]
-        };
-        violation_in(&plane, chain, obstacles, guard.clearance, trajectory)
+    let what = in_the_way_of(&view, guard, &rest)?;
+    let soon = beginning(&rest, horizon(shared, &view, &rest));
+    Some(Blocked {
+        what,
+        far: in_the_way_of(&view, guard, &soon).is_none(),
+    })
+}
+
+/// Whether the way is still free for as long as it takes to plan while the arm moves on.
+fn is_far(shared: &Shared, execution: &Execution) -> bool {
+    let (Some(guard), Ok(view)) = (execution.guard.as_ref(), shared.view()) else {
+        return false;
     };
-    match violation(&rest) {
+    let Some(rest) = shared.mover.rest_of_the_motion(view.now) else {
+        return false;
+    };
+    let soon = beginning(&rest, horizon(shared, &view, &rest));
+    in_the_way_of(&view, guard, &soon).is_none()
+}
+
+/// The obstacle that is in the way of a trajectory, in words: of the tip, or of any other link.
+fn in_the_way_of(view: &View, guard: &Guard, trajectory: &Trajectory) -> Option<String> {
+    // What was asked for with the goal went well with the obstacles then; a fault now is theirs.
+    let (obstacles, _) = with_extra(view, &guard.extra).ok()?;
+    let (chain, plane) = (&view.robot.chain, view.plane().ok()?);
+    let for_the_tip = if guard.on_route {
+        obstacles.list()
+    } else {
+        &[]
+    };
+    match violation_in(&plane, chain, for_the_tip, guard.clearance, trajectory) {
         Some((missing, obstacle)) if missing > PATH_TOLERANCE => {
-            let soon = beginning(&rest, horizon);
-            let near = violation(&soon);
-            return Some(Blocked {
-                what: format!("obstacle \"{obstacle}\""),
-                far: near.is_none_or(|(missing, _)| missing <= PATH_TOLERANCE),
-            });
+            return Some(format!("obstacle \"{obstacle}\""));
         }
         _ => {}
     }
     if !view.parameters.collision.check_motion {
         return None;
     }
-    let checker = Checker::new(&view, chain, &obstacles, &mut Vec::new()).ok()?;
-    let meeting = checker.meets(&rest)?;
+    let checker = Checker::new(view, chain, &obstacles, &mut Vec::new()).ok()?;
+    let meeting = checker.meets(trajectory)?;
     match &meeting.with {
-        Met::Obstacle(id) => Some(Blocked {
-            what: format!("obstacle \"{id}\" (for link \"{}\")", meeting.link),
-            far: meeting.time > horizon,
-        }),
+        Met::Obstacle(id) => Some(format!("obstacle \"{id}\" (for link \"{}\")", meeting.link)),
         Met::Link(_) => None,
     }
 }
@@ -380,7 +434,7 @@ fn thinking(shared: &Shared) -> Duration {
 }
 
 /// How far ahead the way must be free if the arm is to plan while it moves on \[s\]: planning, and
-/// coming to rest gently, should nothing come of it.
+/// coming to rest as hard as it can, should nothing come of it.
 fn horizon(shared: &Shared, view: &View, rest: &Trajectory) -> f64 {
     let thinking = thinking(shared).as_secs_f64();
     let Ok(limits) = view.parameters.motion_limits(&view.robot.chain) else {
@@ -395,7 +449,7 @@ fn horizon(shared: &Shared, view: &View, rest: &Trajectory) -> f64 {
         .fold(0.0_f64, |most, (speed, acceleration)| {
             most.max(speed.abs() / acceleration)
         });
-    thinking + stop / BLEND_STOP_SHARE + SPARE
+    thinking + stop + SPARE
 }
 
 /// The part of a trajectory before `until` \[s\].

@@ -65,7 +65,7 @@ pub enum BreakCause {
     GaveUp,
 }
 
-fn met(with: &Met) -> String {
+pub(super) fn met(with: &Met) -> String {
     match with {
         Met::Obstacle(id) => format!("obstacle \"{id}\""),
         Met::Link(name) => format!("link \"{name}\""),
@@ -141,7 +141,7 @@ pub enum PathError {
         tolerance: f64,
     },
     /// The arm meets something at the start already.
-    #[error("at the start link \"{link}\" meets {}: move the arm out by hand or jogging, or check the obstacles", met(with))]
+    #[error("at the start link \"{link}\" meets {}: a motion cannot begin in contact; move the arm out by hand or jogging, or check the obstacles", met(with))]
     StartCollides {
         /// The link.
         link: String,

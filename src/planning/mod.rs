@@ -24,7 +24,8 @@ pub use joint_path::JointPath;
 pub use joint_space::{plan_joint_path, End, JointSpaceError, JointSpacePath, JointSpaceSettings};
 pub use path::{check_goals, follow_tip, plan_path};
 pub use request::{
-    ArmCheck, ArmPath, Observer, Obstacle, PathRequest, PathScene, PathSettings, Stage,
+    collision_frame, ArmCheck, ArmPath, Observer, Obstacle, PathRequest, PathScene, PathSettings,
+    Stage,
 };
 pub use route::{plan_tip, plan_tip_into, TipPlan};
 pub use tip_path::TipPath;

@@ -16,6 +16,9 @@ const SPACING: f64 = 0.05;
 /// Shares of the shorter neighbouring line that a rounded corner may take, the largest first.
 const CUTS: [f64; 4] = [0.45, 0.25, 0.12, 0.05];
 
+/// Share of the distance from what an arm begins close to that motions are told from contacts by.
+const EASED: f64 = 0.1;
+
 /// Pieces of a rounded corner.
 const PIECES: usize = 12;
 
@@ -38,6 +41,14 @@ pub(super) fn off_route(
         .or_else(|_| Portfolio.solve_all(chain, &request, start));
     goals.extend(more.into_iter().flatten().map(|solution| solution.q));
     let give_up = || ik.give_up.is_some_and(|give_up| give_up());
+    // Where little is there, what is proven must be finer.
+    let resolution = arm.world.eased_gap().map_or(settings.resolution, |gap| {
+        settings.resolution.min(EASED * gap)
+    });
+    let settings = &JointSpaceSettings {
+        resolution,
+        ..settings.clone()
+    };
     let found = plan_joint_path(
         chain, arm.model, arm.world, start, &goals, settings, &give_up,
     )?;

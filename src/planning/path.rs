@@ -58,6 +58,7 @@ pub fn follow_tip(
     let mut joined = Joined::new(chain, &tip.start);
     let mut left_route = Vec::new();
     let mut next = 0;
+    let arm = tip.arm(request);
     while let Some(ahead) = ways.get(next..).filter(|ahead| !ahead.is_empty()) {
         observer(Stage::Follow);
         let guide = Legs::new(ahead.iter().map(|(_, leg)| (*leg).clone()).collect());
@@ -68,7 +69,7 @@ pub fn follow_tip(
             Some(&start),
             request.ik,
             &follow_settings,
-            request.collision,
+            arm,
         ) {
             Ok(followed) => {
                 joined.add(followed.points, followed.stops, |k| {
@@ -82,9 +83,7 @@ pub fn follow_tip(
         let Some((goal, leg)) = ahead.get(broken).copied() else {
             break;
         };
-        let off = request
-            .collision
-            .filter(|_| request.leave_route && !error.gave_up());
+        let off = arm.filter(|_| request.leave_route && !error.gave_up());
         let Some(arm) = off else {
             return Err(broken_path(
                 tip,

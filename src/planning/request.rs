@@ -39,14 +39,15 @@ const WALL: f64 = 5e-4;
 const UPRIGHT: f64 = 1e-6;
 
 impl Obstacle {
-    /// The obstacle as prisms in the base frame, for [`CollisionWorld::new`]: its outline, and its walls with a
-    /// little thickness. `plane` is the planning plane's pose in the base frame; `None` where it is not
-    /// level, since prisms stand upright in the base frame.
-    pub fn prisms(&self, plane: &Pose) -> Option<Vec<Prism>> {
-        let up = plane.rotation * Vector3::z();
-        if up.angle(&Vector3::z()) > UPRIGHT {
-            return None;
-        }
+    /// The obstacle as prisms for [`CollisionWorld::new`]: its outline, and its walls with a little
+    /// thickness. `plane` is the planning plane's pose in the base frame; prisms are given in
+    /// [`collision_frame`] of it.
+    pub fn prisms(&self, plane: &Pose) -> Vec<Prism> {
+        let plane = if leans(plane) {
+            Pose::identity()
+        } else {
+            *plane
+        };
         let lift = plane.translation.z;
         let corner = |point: &Point2<f64>| {
             let moved = plane * nalgebra::Point3::new(point.x, point.y, 0.0);
@@ -67,8 +68,24 @@ impl Obstacle {
                 all.push(prism(corners.iter().map(corner).collect()));
             }
         }
-        Some(all)
+        all
     }
+}
+
+/// The frame (pose in the base frame) in which the obstacles of a planning plane are compared with the arm,
+/// see [`crate::collision::CollisionOptions::frame`]: the base frame where the plane is level, since they
+/// stand upright there, too; else that of the plane.
+pub fn collision_frame(plane: &Pose) -> Pose {
+    if leans(plane) {
+        *plane
+    } else {
+        Pose::identity()
+    }
+}
+
+fn leans(plane: &Pose) -> bool {
+    let up = plane.rotation * Vector3::z();
+    up.angle(&Vector3::z()) > UPRIGHT
 }
 
 /// How to plan.

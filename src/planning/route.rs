@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use nalgebra::Point2;
 
+use super::error::met;
 use super::near::Shape;
 use super::request::{Observer, Stage};
-use super::{Obstacle, PathError, PathRequest, PathScene, PathSettings, TipPath};
-use crate::collision::Contact;
+use super::{ArmCheck, Obstacle, PathError, PathRequest, PathScene, PathSettings, TipPath};
+use crate::collision::{CollisionWorld, Contact, Stand};
 use crate::ik::{solver, IkError, IkSolver};
 use crate::kinematics::{forward_kinematics, Pose};
 use crate::model::Chain;
@@ -38,6 +39,8 @@ pub struct TipPlan {
     pub min_clearance: f64,
     /// What the planner saw.
     pub scene: PathScene,
+    /// The obstacles with less clearance of the links near the start, where that is closer to some of them.
+    pub eased: Option<Box<CollisionWorld>>,
     /// What the user should know.
     pub notes: Vec<String>,
 }
@@ -52,12 +55,18 @@ impl Default for TipPlan {
             goals: Vec::new(),
             min_clearance: f64::INFINITY,
             scene: PathScene::default(),
+            eased: None,
             notes: Vec::new(),
         }
     }
 }
 
 impl TipPlan {
+    /// The whole arm and what it must keep from on this path.
+    pub fn arm<'a>(&'a self, request: &PathRequest<'a>) -> Option<ArmCheck<'a>> {
+        eased_arm(request.collision, self.eased.as_deref())
+    }
+
     /// Length of the whole path \[m\].
     pub fn length(&self) -> f64 {
         self.legs.iter().map(TipPath::length).sum()
@@ -97,7 +106,12 @@ pub fn plan_tip_into(
     *plan = TipPlan::default();
     check_settings(settings)?;
     let chosen = solver(request.solver)?;
-    let start = checked_start(chain, settings, request, &mut plan.notes)?;
+    let (start, eased) = checked_start(chain, settings, request, &mut plan.notes)?;
+    plan.eased = eased.clone();
+    let request = &PathRequest {
+        collision: eased_arm(request.collision, eased.as_deref()),
+        ..request.clone()
+    };
     let size = |_| PathError::WrongSize {
         expected: chain.dof(),
         got: request.start.len(),
@@ -146,7 +160,11 @@ pub fn check_goals(
     check_settings(settings)?;
     known_roadmap(&settings.roadmap)?;
     let chosen = solver(request.solver)?;
-    let mut seed = checked_start(chain, settings, request, &mut Vec::new())?;
+    let (mut seed, eased) = checked_start(chain, settings, request, &mut Vec::new())?;
+    let request = &PathRequest {
+        collision: eased_arm(request.collision, eased.as_deref()),
+        ..request.clone()
+    };
     if request.goals.is_empty() {
         return Err(PathError::NoGoal);
     }
@@ -244,13 +262,28 @@ fn check_settings(settings: &PathSettings) -> Result<(), PathError> {
     Ok(())
 }
 
-/// The start inside its limits: a hair outside is clamped and said; and free.
+/// An arm among obstacles that are eased for its start, where they are.
+fn eased_arm<'a>(
+    arm: Option<ArmCheck<'a>>,
+    eased: Option<&'a CollisionWorld>,
+) -> Option<ArmCheck<'a>> {
+    arm.map(|arm| ArmCheck {
+        world: eased.unwrap_or(arm.world),
+        ..arm
+    })
+}
+
+/// At most this many links that are too close to something at the start are told.
+const TOLD: usize = 3;
+
+/// The start inside its limits: a hair outside is clamped and said; and free. Where it is closer to
+/// something than links are to keep without touching it, the obstacles that are eased for it.
 fn checked_start(
     chain: &Chain,
     settings: &PathSettings,
     request: &PathRequest<'_>,
     notes: &mut Vec<String>,
-) -> Result<Vec<f64>, PathError> {
+) -> Result<(Vec<f64>, Option<Box<CollisionWorld>>), PathError> {
     if request.start.len() != chain.dof() {
         return Err(PathError::WrongSize {
             expected: chain.dof(),
@@ -284,15 +317,28 @@ fn checked_start(
             *value = inside;
         }
     }
-    if let Some(arm) = request.collision {
-        if let Some(contact) = arm.model.check(&start, arm.world)? {
-            return Err(PathError::StartCollides {
-                link: contact.link,
-                with: contact.with,
-            });
+    let Some(arm) = request.collision else {
+        return Ok((start, None));
+    };
+    match arm.model.stand(&start, arm.world)? {
+        Stand::Clear => Ok((start, None)),
+        Stand::Contact(contact) => Err(PathError::StartCollides {
+            link: contact.link,
+            with: contact.with,
+        }),
+        Stand::Near { eased, near } => {
+            notes.extend(near.iter().take(TOLD).map(|near| {
+                format!(
+                    "start: link \"{}\" is {:.4} m from {}, closer than the clearance of links of {} m: near the start less is kept",
+                    near.contact.link,
+                    near.distance,
+                    met(&near.contact.with),
+                    near.clearance
+                )
+            }));
+            Ok((start, Some(eased)))
         }
     }
-    Ok(start)
 }
 
 fn rings(world: &PlanarWorld) -> Vec<Vec<Point2<f64>>> {

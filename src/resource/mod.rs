@@ -1,4 +1,4 @@
-//! Mesh files that a robot description names: where they are, and what is in them.
+//! Files as ROS names them, descriptions and the meshes in them: where they are, and what is in meshes.
 //!
 //! The one room beside `node` and `cli` that opens files: both need the same meshes, and the core
 //! may not look for them.
@@ -14,9 +14,9 @@ const TOLD: usize = 6;
 /// Meshes above this size are not read \[bytes\]: no collision mesh is that large.
 const LARGEST: u64 = 1 << 30;
 
-/// Where mesh files are looked for.
+/// Where files that are named as in ROS are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MeshPaths {
+pub struct ResourcePaths {
     /// Folders that hold packages, or are one, or are an install prefix with `share/`; first come first served.
     pub packages: Vec<PathBuf>,
     /// The folder of the URDF, for relative names and for packages beside or above it; none where
@@ -24,7 +24,7 @@ pub struct MeshPaths {
     pub urdf_folder: Option<PathBuf>,
 }
 
-impl MeshPaths {
+impl ResourcePaths {
     /// `extra` folders first, then those of `AMENT_PREFIX_PATH` and `ROS_PACKAGE_PATH`, then what
     /// lies beside or above the file `urdf`.
     pub fn from_environment(extra: &[PathBuf], urdf: Option<&Path>) -> Self {
@@ -50,7 +50,48 @@ impl MeshPaths {
     /// [`MeshError::Unavailable`] with the places where it was looked for.
     pub fn find(&self, name: &str) -> Result<PathBuf, MeshError> {
         let name = name.trim();
-        let candidates = match name.split_once("://") {
+        let candidates = self.candidates(name)?;
+        if let Some(found) = candidates.iter().find(|path| path.is_file()) {
+            return Ok(found.clone());
+        }
+        let mut tried: Vec<String> = candidates
+            .iter()
+            .take(TOLD)
+            .map(|path| path.display().to_string())
+            .collect();
+        if candidates.len() > TOLD {
+            tried.push(format!("{} more places", candidates.len() - TOLD));
+        }
+        let hint = if name.contains("://") {
+            "; source the workspace that holds the package, or give its folder as a package path"
+        } else {
+            ""
+        };
+        let tried = if tried.is_empty() {
+            "no folder to look in is known".to_owned()
+        } else {
+            format!("looked for {}", tried.join(", "))
+        };
+        Err(MeshError::Unavailable(format!("not found: {tried}{hint}")))
+    }
+
+    /// As [`ResourcePaths::find`]; but where there is only one place where the file can be, that one, whether
+    /// it is there or not: opening it says best what is wrong.
+    ///
+    /// # Errors
+    /// As [`ResourcePaths::find`].
+    pub fn locate(&self, name: &str) -> Result<PathBuf, MeshError> {
+        let scheme = name.trim().split_once("://").map(|(scheme, _)| scheme);
+        if !matches!(scheme, None | Some("file")) {
+            return self.find(name);
+        }
+        let only = self.candidates(name.trim())?.into_iter().next();
+        only.map_or_else(|| self.find(name), Ok)
+    }
+
+    /// Every place where a file may be.
+    fn candidates(&self, name: &str) -> Result<Vec<PathBuf>, MeshError> {
+        Ok(match name.split_once("://") {
             Some(("package" | "model", rest)) => {
                 let rest = decoded(rest);
                 let (package, inside) = rest.split_once('/').unwrap_or((&rest, ""));
@@ -78,29 +119,7 @@ impl MeshPaths {
                 let folder = self.urdf_folder.as_deref().unwrap_or(Path::new(""));
                 vec![folder.join(path)]
             }
-        };
-        if let Some(found) = candidates.iter().find(|path| path.is_file()) {
-            return Ok(found.clone());
-        }
-        let mut tried: Vec<String> = candidates
-            .iter()
-            .take(TOLD)
-            .map(|path| path.display().to_string())
-            .collect();
-        if candidates.len() > TOLD {
-            tried.push(format!("{} more places", candidates.len() - TOLD));
-        }
-        let hint = if name.contains("://") {
-            "; source the workspace that holds the package, or give its folder as a package path"
-        } else {
-            ""
-        };
-        let tried = if tried.is_empty() {
-            "no folder to look in is known".to_owned()
-        } else {
-            format!("looked for {}", tried.join(", "))
-        };
-        Err(MeshError::Unavailable(format!("not found: {tried}{hint}")))
+        })
     }
 
     /// Every place where a file of a package may be.
@@ -179,7 +198,7 @@ pub fn load_meshes(
     urdf: Option<&Path>,
     package_paths: &[PathBuf],
 ) -> MeshStore {
-    MeshPaths::from_environment(package_paths, urdf).load(model)
+    ResourcePaths::from_environment(package_paths, urdf).load(model)
 }
 
 /// A URI's `%20` and the like as the bytes that they stand for.

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{decoded, MeshPaths};
+use super::{decoded, ResourcePaths};
 use crate::collision::MeshError;
 use crate::model::RobotModel;
 
@@ -31,8 +31,8 @@ impl Drop for Folder {
 
 const CORNERS: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\n";
 
-fn paths(packages: &[PathBuf], folder: &Path) -> MeshPaths {
-    MeshPaths {
+fn paths(packages: &[PathBuf], folder: &Path) -> ResourcePaths {
+    ResourcePaths {
         packages: packages.to_vec(),
         urdf_folder: Some(folder.to_path_buf()),
     }

@@ -87,7 +87,14 @@ def go(arm, goal):
 
 
 def moved(arm, begin, distance):
-    arm.client.wait_until(lambda: np.linalg.norm(tip(arm) - begin) > distance, f"the tip to move by {distance} m")
+    reports = len(arm.reports.messages)
+
+    def gone():
+        failed = [r.message for r in arm.reports.messages[reports:] if values_of(r).get("state") == "failed"]
+        assert not failed, f"the arm does not go: {failed}"
+        return np.linalg.norm(tip(arm) - begin) > distance
+
+    arm.client.wait_until(gone, f"the tip to move by {distance} m")
 
 
 def speeds(arm, start):
@@ -152,11 +159,10 @@ def test_an_obstacle_that_appears_is_gone_around(any_arm):
         check_limits(arm, message)
 
 
-def gone_around(arm, sideways):
+def gone_around(arm, goal):
     """Puts a post into the way of a motion; whether the arm went around it without a stop."""
     assert arm.trigger("clear_obstacles").success
     begin, reports = tip(arm), len(arm.reports.messages)
-    goal = aside(arm, 0.5 * sideways)
     go(arm, goal)
     moved(arm, begin, 0.03)
     appeared = len(arm.states.messages)
@@ -172,7 +178,9 @@ def gone_around(arm, sideways):
 
 def test_a_far_obstacle_is_gone_around_without_a_stop(request, starter):
     arm = started(starter, request, "six_axis", {"trajectory.velocity_scaling": 0.1})
-    assert any(gone_around(arm, sideways) for sideways in [1, -1, 1]), "it has always stopped in between"
+    # There and back: across the line from the base each time, it came out of the arm's reach.
+    here, there = aside(arm, 0.0), aside(arm, 0.5)
+    assert any(gone_around(arm, goal) for goal in [there, here, there]), "it has always stopped in between"
 
 
 def test_an_obstacle_right_before_the_arm_makes_it_stop_first(arm):
@@ -243,6 +251,37 @@ def test_stopping_is_smooth_from_where_the_arm_is(any_arm):
     arm.states.wait_for(lambda s: np.max(np.abs(s.velocity)) < 1e-9, "the arm at rest", len(arm.states.messages))
     check_smooth(arm, states)
     check_limits(arm, arm.sent.messages[-1])
+
+
+def test_an_arm_that_rests_too_close_to_something_can_go_on(arm):
+    """As after a stop: closer to a post than links are to keep, without touching it; and refused where it touches."""
+    q, goal = arm.fresh_joints(), aside(arm, 0.1)
+    links = [arm.chain_to("base_link", link) for link in ("forearm_link", "wrist_1_link")]
+    middle = np.mean([chain.forward(q[: len(chain.names)])[:3, 3] for chain in links], axis=0)
+    assert middle[2] - 0.03 > tip(arm)[2] + CLEARANCE, "the post must not concern the tip"
+    across = np.array([-middle[1], middle[0]]) / np.linalg.norm(middle[:2])
+
+    def stand(distance):
+        post = box(*(middle[:2] + distance * across), 0.02, 0.02)
+        arm.send_obstacles(obstacles(obstacle("post", post, heights=(middle[2] - 0.02, middle[2] + 0.02))))
+
+    # From where it does not matter until it touches, nearer by less than the clearance of links each time.
+    near = []
+    for distance in np.arange(-0.2, 0.1, 0.003):
+        stand(distance)
+        answer = arm.plan_path(goal)
+        if answer.code.value != 1:
+            break
+        if "less is kept" in answer.message:
+            near.append(distance)
+    assert_code(answer, "START_STATE_IN_COLLISION", "post", "link")
+    assert len(near) >= 2, near
+    stand(near[-1])
+    reports, states = len(arm.reports.messages), len(arm.states.messages)
+    assert_code(arm.plan_path(goal, execute=True), "SUCCESS", "less is kept", "post")
+    arm.state_report("plan_path", "reached", reports)
+    assert np.linalg.norm(tip(arm) - goal[:3, 3]) < 1e-4
+    check_smooth(arm, states)
 
 
 def test_joint_states_that_stop_coming_stop_the_arm(starter):

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arm import assert_code, assert_report
+from harness import URDF_FOLDER
 from messages import obstacle, obstacles, stamped, stamped_matrix
 from motion import polynomials
 from planar import box, distance
@@ -147,6 +148,34 @@ def test_obstacles_stand_upright_on_the_planning_plane(starter, robots):
         assert min(distance(tip[:2], post) for tip in tips) > 0.06 - 1e-3
         ways.append(answer.path_length)
     assert abs(ways[0] - ways[1]) < 1e-4
+
+
+def test_the_whole_arm_counts_in_a_plane_that_leans(starter, tmp_path):
+    """A post that stands on a ramp, where the forearm is."""
+    angle = 0.4
+    ramp = f'<link name="ramp"/><joint name="leans" type="fixed"><parent link="base_link"/><child link="ramp"/>'
+    ramp += f'<origin xyz="0 0 0" rpy="{angle} 0 0"/></joint></robot>'
+    file = tmp_path / "on_a_ramp.urdf"
+    file.write_text((URDF_FOLDER / "six_axis.urdf").read_text().replace("</robot>", ramp))
+    parameters = {"mock_controller": True, "mock_initial_positions": HOME, "planning.plane_frame": "ramp"}
+    arm = starter.arm(file, {"base_link": "base_link", "tip_link": "tool0", **parameters})
+    q = arm.joints()
+    goal = arm.chain.forward(q)
+    goal[2, 3] += 0.05
+    answer = arm.plan_path(goal)
+    assert_code(answer, "SUCCESS")
+    turn = np.array([[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]])
+    ends = [arm.chain_to("base_link", link) for link in ("forearm_link", "wrist_1_link")]
+    x, y, z = turn.T @ np.mean([chain.forward(q[: len(chain.names)])[:3, 3] for chain in ends], axis=0)
+    here = obstacle("post", box(x, y, 0.08, 0.08), frame="ramp", heights=(z - 0.04, z + 0.04))
+    assert_report(arm.send_obstacles(obstacles(here)), "SUCCESS")
+    assert_code(arm.plan_path(goal), "START_STATE_IN_COLLISION", "post", "link")
+    # Farther up along the plane's own normal it is out of the way.
+    away = obstacle("post", box(x, y, 0.08, 0.08), frame="ramp", heights=(z + 0.6, z + 0.68))
+    assert_report(arm.send_obstacles(obstacles(away)), "SUCCESS")
+    answer = arm.plan_path(goal)
+    assert_code(answer, "SUCCESS")
+    assert "only the tip" not in answer.message, answer.message
 
 
 def test_meshes_are_found_and_the_srdf_is_heeded(starter, robots):
