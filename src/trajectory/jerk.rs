@@ -1,29 +1,11 @@
 //! Motion along a spline with limited jerk.
-//!
-//! The fastest profile within velocity and acceleration limits has an acceleration that jumps. Its moving
-//! average over a window of time does not: the path is still followed exactly, for only the law s(t) is
-//! averaged, and the motion takes longer by the window alone. The average of a piecewise linear ṡ has a
-//! piecewise constant s⃛. What averaging does to the other limits, and what the curve itself adds to the jerk,
-//! is checked on every piece; where it is too much the limits of the profile are lowered around there and all
-//! is done again. Slowing down as a whole always ends it.
 
+use super::averaged::{average, averaged};
+use super::certify::{Certifier, Uses};
 use super::profile::Profile;
 use super::spline::Spline;
+use super::third_order::{program, End, States};
 use super::MotionLimits;
-
-/// Rounds of lowering limits locally.
-const ROUNDS: usize = 30;
-/// Windows that are tried, as multiples of the time that the slowest joint needs to build up its
-/// acceleration. From full acceleration to full deceleration takes two.
-const WINDOWS: [f64; 3] = [1.0, 1.5, 2.0];
-/// How far limits may be exceeded by rounding (a share of them).
-const ROUNDING: f64 = 1e-9;
-/// Deviation of accelerations (a share of the limits) with which the profile is cut into pieces.
-const CUT: f64 = 5e-3;
-/// What local lowering aims at, so that it ends: a little below the limits.
-const AIM: f64 = 0.997;
-/// Points of a piece at which limits are checked.
-const CHECKS: usize = 4;
 
 /// A knot of a law with piecewise constant s⃛.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -40,7 +22,7 @@ pub(super) struct Knot {
 
 impl Knot {
     /// The state `since` later.
-    fn after(&self, since: f64) -> Self {
+    pub fn after(&self, since: f64) -> Self {
         let (u, j) = (self.acceleration, self.jerk);
         Self {
             time: self.time + since,
@@ -58,173 +40,12 @@ pub(super) struct SmoothLaw {
     pub knots: Vec<Knot>,
 }
 
-/// Shares of the limits in use, at one moment or at most.
-#[derive(Debug, Clone, Copy, Default)]
-struct Shares {
-    velocity: f64,
-    acceleration: f64,
-    jerk: f64,
-    /// Share of the jerk limit that a change of s̈ alone uses.
-    change: f64,
-}
-
-impl Shares {
-    fn max(self, other: Self) -> Self {
-        Self {
-            velocity: self.velocity.max(other.velocity),
-            acceleration: self.acceleration.max(other.acceleration),
-            jerk: self.jerk.max(other.jerk),
-            change: self.change.max(other.change),
-        }
-    }
-
-    /// How much slower the motion has to be as a whole.
-    fn stretch(&self) -> f64 {
-        self.velocity
-            .max(self.acceleration.sqrt())
-            .max(self.jerk.cbrt())
-    }
-}
-
 impl SmoothLaw {
-    /// A near-fastest law along `spline` within all of `limits`, from rest to rest, around the
-    /// fastest profile within velocity and acceleration limits.
+    /// A near-fastest law along `spline` within all of `limits`, from rest to rest. `profile` is the
+    /// fastest within velocity and acceleration limits.
     pub fn new(spline: &Spline, profile: &Profile, limits: &MotionLimits, jerk: &[f64]) -> Self {
-        let slowest = limits
-            .acceleration()
-            .iter()
-            .zip(jerk)
-            .fold(0.0_f64, |most, (a, j)| most.max(a / j));
-        let laws = WINDOWS
-            .into_iter()
-            .map(|times| Self::with_window(spline, profile.clone(), limits, jerk, times * slowest));
-        let mut best: Option<Self> = None;
-        for law in laws {
-            if best
-                .as_ref()
-                .is_none_or(|best| law.duration() < best.duration())
-            {
-                best = Some(law);
-            }
-        }
-        best.unwrap_or(Self { knots: Vec::new() })
-    }
-
-    fn with_window(
-        spline: &Spline,
-        mut profile: Profile,
-        limits: &MotionLimits,
-        jerk: &[f64],
-        window: f64,
-    ) -> Self {
-        let mut law = Self::average(spline, &profile, limits, window);
-        let mut best = law.clone();
-        let mut shortest = f64::INFINITY;
-        for round in 0..ROUNDS {
-            let shares: Vec<Shares> = law
-                .knots
-                .windows(2)
-                .map(|pair| piece_shares(spline, limits, jerk, &pair[0], pair[1].time))
-                .collect();
-            let worst = shares.iter().fold(Shares::default(), |m, s| m.max(*s));
-            let stretched = law.duration() * worst.stretch().max(1.0);
-            if stretched < shortest {
-                shortest = stretched;
-                best = law.clone();
-            }
-            if worst.stretch() <= 1.0 + ROUNDING || round + 1 == ROUNDS {
-                break;
-            }
-            lower(&mut profile, &law, &shares, window);
-            profile.solve(spline, limits);
-            law = Self::average(spline, &profile, limits, window);
-        }
-        best.stretched(spline, limits, jerk)
-    }
-
-    /// Slowed down as a whole until all limits hold.
-    fn stretched(mut self, spline: &Spline, limits: &MotionLimits, jerk: &[f64]) -> Self {
-        let worst = self
-            .knots
-            .windows(2)
-            .map(|pair| piece_shares(spline, limits, jerk, &pair[0], pair[1].time))
-            .fold(Shares::default(), Shares::max);
-        let factor = worst.stretch();
-        if factor > 1.0 && factor.is_finite() {
-            for knot in &mut self.knots {
-                knot.time *= factor;
-                knot.rate /= factor;
-                knot.acceleration /= factor * factor;
-                knot.jerk /= factor * factor * factor;
-            }
-        }
-        self
-    }
-
-    /// The moving average of a profile's law.
-    fn average(spline: &Spline, profile: &Profile, limits: &MotionLimits, window: f64) -> Self {
-        let law = Linear::new(spline, profile, limits);
-        let end = law.times.last().copied().unwrap_or(0.0);
-        let mut times: Vec<f64> = law.times.clone();
-        times.extend(law.times.iter().map(|time| time + window));
-        // Where the curve passes from one piece to the next its third derivative jumps.
-        times.sort_by(f64::total_cmp);
-        let least = 1e-9 * (end + window);
-        times.dedup_by(|later, earlier| *later - *earlier < least);
-        let mut knots: Vec<Knot> = Vec::with_capacity(times.len() + spline.pieces());
-        let state = |time: f64, next: f64| {
-            let middle = 0.5 * (time + next);
-            let slope = |at: f64| law.acceleration(at);
-            let (lead, lag) = (law.state(time), law.state(time - window));
-            Knot {
-                time,
-                s: (lead.2 - lag.2) / window,
-                rate: (lead.1 - lag.1) / window,
-                acceleration: (lead.0 - lag.0) / window,
-                jerk: (slope(middle) - slope(middle - window)) / window,
-                piece: 0,
-            }
-        };
-        for pair in times.windows(2) {
-            let mut knot = state(pair[0], pair[1]);
-            // Divided where it leaves a piece of the curve.
-            loop {
-                knot.piece = spline.piece_at(knot.s);
-                knots.push(knot);
-                let rest = pair[1] - knot.time;
-                let Some(&border) = spline.knots().get(knot.piece + 1) else {
-                    break;
-                };
-                if rest <= least
-                    || knot.after(rest).s <= border
-                    || knot.piece + 1 >= spline.pieces()
-                {
-                    break;
-                }
-                let (mut low, mut high) = (0.0, rest);
-                for _ in 0..60 {
-                    let middle = 0.5 * (low + high);
-                    if knot.after(middle).s < border {
-                        low = middle;
-                    } else {
-                        high = middle;
-                    }
-                }
-                if high <= least || rest - high <= least {
-                    break;
-                }
-                knot = knot.after(high);
-                knot.s = knot.s.max(border);
-            }
-        }
-        let last = spline.knots().last().copied().unwrap_or(0.0);
-        knots.push(Knot {
-            time: times.last().copied().unwrap_or(0.0),
-            s: last,
-            piece: spline.pieces().saturating_sub(1),
-            ..Knot::default()
-        });
-        Self { knots }
+        optimal(spline, profile, limits, jerk)
+            .unwrap_or_else(|| averaged(spline, profile, limits, jerk))
     }
 
     /// How long it takes \[s\].
@@ -249,147 +70,244 @@ impl SmoothLaw {
             state.acceleration,
         )
     }
+
+    /// Upper bounds of what each interval uses of the limits.
+    fn uses(
+        &self,
+        certifier: &Certifier,
+        spline: &Spline,
+        limits: &MotionLimits,
+        jerk: &[f64],
+    ) -> Vec<Uses> {
+        let pairs = self.knots.windows(2);
+        pairs
+            .map(|pair| {
+                let span = pair[1].time - pair[0].time;
+                certifier.uses(spline, limits, jerk, &pair[0], span)
+            })
+            .collect()
+    }
+
+    /// Slowed down as a whole until what it `uses` of the limits is within them.
+    fn slowed(mut self, uses: &[Uses]) -> Self {
+        let [velocity, acceleration, jerk] = worst(uses);
+        let factor = (velocity / (1.0 + VELOCITY_SLACK))
+            .max((acceleration / (1.0 + SLACK)).sqrt())
+            .max((jerk / (1.0 + SLACK)).cbrt());
+        if factor > 1.0 && factor.is_finite() {
+            for knot in &mut self.knots {
+                knot.time *= factor;
+                knot.rate /= factor;
+                knot.acceleration /= factor * factor;
+                knot.jerk /= factor * factor * factor;
+            }
+        }
+        self
+    }
+
+    fn of(states: &States) -> Self {
+        let mut time = 0.0;
+        let mut knots = Vec::with_capacity(states.s.len());
+        for (i, &piece) in states.piece.iter().enumerate() {
+            let h = states.crossing(i);
+            knots.push(Knot {
+                time,
+                s: states.s[i],
+                rate: states.x[i].sqrt(),
+                acceleration: states.u[i],
+                jerk: (states.u[i + 1] - states.u[i]) / h,
+                piece,
+            });
+            time += h;
+        }
+        let last = states.piece.len();
+        knots.push(Knot {
+            time,
+            s: states.s[last],
+            acceleration: states.u[last],
+            piece: states.piece[last - 1],
+            ..Knot::default()
+        });
+        Self { knots }
+    }
 }
 
-/// Largest shares of the limits on the piece of a law from `knot` to the time `end`.
-fn piece_shares(
+/// Most rounds of dividing the grid.
+const SPLITS: usize = 4;
+/// Share of the duration that may be lost because the program is not solved further.
+const FINAL_GAP: f64 = 2e-5;
+
+/// Share of the velocity limits, and of the other limits, that may be exceeded.
+const VELOCITY_SLACK: f64 = 5e-5;
+const SLACK: f64 = 3e-4;
+
+fn env(name: &str, default: f64) -> f64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(default)
+}
+
+fn optimal(
     spline: &Spline,
+    profile: &Profile,
     limits: &MotionLimits,
     jerk: &[f64],
-    knot: &Knot,
-    end: f64,
-) -> Shares {
-    let mut most = Shares::default();
-    let span = end - knot.time;
-    for part in 0..=CHECKS {
-        let state = knot.after(span * part as f64 / CHECKS as f64);
-        let (rate, u) = (state.rate, state.acceleration);
-        for (joint, &limit) in jerk.iter().enumerate() {
-            let [_, d, dd] = spline.evaluate(knot.piece, joint, state.s);
-            let ddd = 6.0 * spline.cubic(knot.piece, joint)[3];
-            let full = d * knot.jerk + 3.0 * dd * rate * u + ddd * rate * rate * rate;
-            most = most.max(Shares {
-                velocity: (d * rate).abs() / limits.velocity()[joint],
-                acceleration: (d * u + dd * rate * rate).abs() / limits.acceleration()[joint],
-                jerk: full.abs() / limit,
-                change: (d * knot.jerk).abs() / limit,
-            });
+) -> Option<SmoothLaw> {
+    let slowest = limits
+        .acceleration()
+        .iter()
+        .zip(jerk)
+        .fold(0.0_f64, |most, (a, j)| most.max(a / j));
+    let law = average(spline, profile, limits, slowest);
+    let step = slowest / env("JERK_PARTS", 8.0);
+    let mut states = grid(spline, profile, &law, step);
+    let ends = spline
+        .rests_at_ends()
+        .map(|still| if still { End::Clamped } else { End::Rest });
+    for (end, still) in [0, states.piece.len()].into_iter().zip(ends) {
+        if still == End::Clamped {
+            states.u[end] = states.u[end.clamp(1, states.piece.len() - 1)];
         }
     }
-    most
+    let certifier = Certifier::new();
+    let trace = std::env::var("JERK_TRACE").is_ok();
+    let mut gap = 0.5;
+    for round in 0..SPLITS {
+        let mut solver = program(spline, limits, jerk, ends, &states, gap)?;
+        gap = if round == 0 { 1e-2 } else { 1e-3 };
+        let steps = solver.improve(&mut states, gap)?;
+        let law = SmoothLaw::of(&states);
+        let uses = law.uses(&certifier, spline, limits, jerk);
+        if trace {
+            eprintln!(
+                "N {} steps {steps:?} T {} worst {:?}",
+                states.piece.len(),
+                law.duration(),
+                worst(&uses)
+            );
+        }
+        if !split(&mut states, &law, &uses, slowest * env("JERK_IDLE", 0.01)) {
+            break;
+        }
+    }
+    let mut solver = program(spline, limits, jerk, ends, &states, gap)?;
+    for gap in [1e-3, 1e-4, FINAL_GAP] {
+        let steps = solver.improve(&mut states, gap)?;
+        let law = SmoothLaw::of(&states);
+        let uses = law.uses(&certifier, spline, limits, jerk);
+        if trace {
+            eprintln!(
+                "N {} steps {steps:?} T {} worst {:?}",
+                states.piece.len(),
+                law.duration(),
+                worst(&uses)
+            );
+        }
+        if gap == FINAL_GAP {
+            return Some(law.slowed(&uses));
+        }
+        for (share, uses) in states.share.iter_mut().zip(&uses) {
+            for (share, used) in share.iter_mut().zip(&uses.most) {
+                if *used > 1.0 {
+                    *share = (*share / used).max(0.5);
+                }
+            }
+        }
+        solver.limit(spline, limits, jerk, &states);
+    }
+    None
 }
 
-/// Lowers the limits of the profile wherever the averaged law goes over any.
-fn lower(profile: &mut Profile, law: &SmoothLaw, shares: &[Shares], window: f64) {
-    let count = profile.piece.len();
-    let (mut velocity, mut acceleration) = (vec![1.0_f64; count], vec![1.0_f64; count]);
-    for (pair, share) in law.knots.windows(2).zip(shares) {
-        if share.stretch() <= AIM.sqrt() || share.stretch() <= 1.0 {
-            continue;
-        }
-        // A change of s̈ is made smaller by smaller accelerations, the rest by less speed.
-        let by_change = if share.change > 0.5 * share.jerk {
-            share.jerk
+/// Divides intervals in which limits are exceeded between the grid points. Whether there was any.
+fn split(states: &mut States, law: &SmoothLaw, uses: &[Uses], worth: f64) -> bool {
+    let mut next = States::default();
+    let last = uses.len() - 1;
+    for (i, used) in uses.iter().enumerate() {
+        next.s.push(states.s[i]);
+        next.x.push(states.x[i]);
+        next.u.push(states.u[i]);
+        next.piece.push(states.piece[i]);
+        next.share.push(states.share[i]);
+        let excess = used.most.iter().fold(0.0_f64, |most, used| most.max(*used)) - 1.0;
+        let span = law.knots[i + 1].time - law.knots[i].time;
+        // Where none of the limits is reached time is lost.
+        let idle = (1.0 - 0.5 * (used.ends[0].min(1.0) + used.ends[1].min(1.0))) * span;
+        let parts = if excess > 0.1 {
+            3
+        } else if excess > env("JERK_SPLIT", 0.02) || idle > worth {
+            2
         } else {
-            1.0
+            1
         };
-        let by_speed = if share.change > 0.5 * share.jerk {
-            1.0
-        } else {
-            share.jerk.cbrt()
-        };
-        let wanted_velocity = AIM / share.velocity.max(by_speed).max(1.0);
-        let wanted_acceleration = AIM / share.acceleration.max(by_change).max(1.0);
-        let (from, to) = (pair[0].time - window, pair[1].time);
-        let first = profile.t.partition_point(|&t| t < from).saturating_sub(1);
-        for i in first..count {
-            if profile.t[i] > to {
-                break;
+        for part in 1..parts {
+            let knot = &law.knots[i];
+            let state =
+                knot.after((law.knots[i + 1].time - knot.time) * part as f64 / parts as f64);
+            if state.s <= next.s[next.s.len() - 1] || state.s >= states.s[i + 1] {
+                continue;
             }
-            if share.velocity.max(by_speed) > 1.0 {
-                velocity[i] = velocity[i].min(wanted_velocity);
-            }
-            if share.acceleration.max(by_change) > 1.0 {
-                acceleration[i] = acceleration[i].min(wanted_acceleration);
-            }
+            next.s.push(state.s);
+            next.x.push(state.rate * state.rate);
+            next.u.push(state.acceleration);
+            next.piece.push(states.piece[i]);
+            next.share.push(states.share[i]);
         }
     }
-    for i in 0..count {
-        profile.velocity_share[i] *= velocity[i].max(0.7);
-        profile.acceleration_share[i] *= acceleration[i].max(0.7);
-    }
+    next.s.push(states.s[last + 1]);
+    next.x.push(states.x[last + 1]);
+    next.u.push(states.u[last + 1]);
+    let more = next.s.len() > states.s.len();
+    *states = next;
+    more
 }
 
-/// A law with piecewise constant s̈, and its integrals.
-struct Linear {
-    times: Vec<f64>,
-    s: Vec<f64>,
-    rates: Vec<f64>,
-    /// ∫ s dt up to each time.
-    areas: Vec<f64>,
+fn worst(uses: &[Uses]) -> [f64; 3] {
+    uses.iter().fold([0.0; 3], |most, uses| {
+        [0, 1, 2].map(|kind: usize| f64::max(most[kind], uses.most[kind]))
+    })
 }
 
-impl Linear {
-    fn new(spline: &Spline, profile: &Profile, limits: &MotionLimits) -> Self {
-        let first = profile.s.first().copied().unwrap_or(0.0);
-        let mut law = Self {
-            times: vec![0.0],
-            s: vec![first],
-            rates: vec![profile.x.first().map_or(0.0, |x| x.sqrt())],
-            areas: vec![0.0],
-        };
-        // At a clamped end ṡ is not zero although the arm rests; averaging needs it to be.
-        law.rates[0] = 0.0;
-        let (mut time, mut s0, mut rate) = (0.0, first, 0.0);
-        let count = profile.piece.len();
-        for interval in 0..count {
-            let parts = profile.parts(interval, spline, limits, CUT);
-            for part in 1..=parts {
-                let (s, x) = profile.inside(interval, part as f64 / parts as f64);
-                let last = interval + 1 == count && part == parts;
-                let next = if last { 0.0 } else { x.sqrt() };
-                let step = 2.0 * (s - s0) / (rate + next);
-                let u = (next - rate) / step;
-                let area = step * (s0 + step * (0.5 * rate + step * u / 6.0));
-                time += step;
-                law.areas
-                    .push(law.areas.last().copied().unwrap_or(0.0) + area);
-                law.times.push(time);
-                law.s.push(s);
-                law.rates.push(next);
-                (s0, rate) = (s, next);
+/// Grid points about `step` \[s\] apart in the time of a law, and at all knots of the spline.
+fn grid(spline: &Spline, profile: &Profile, law: &SmoothLaw, step: f64) -> States {
+    // Times at which the law is at the knots of the spline.
+    let mut borders = vec![0.0];
+    for pair in law.knots.windows(2) {
+        if pair[1].piece > pair[0].piece {
+            borders.resize(pair[1].piece + 1, pair[1].time);
+        }
+    }
+    borders.push(law.duration());
+    let mut states = States::default();
+    for (piece, pair) in borders.windows(2).enumerate() {
+        let span = pair[1] - pair[0];
+        let parts = (span / step).ceil().clamp(1.0, 1e4);
+        for part in 0..parts as usize {
+            let (_, s, rate, u) = law.state(pair[0] + span * part as f64 / parts);
+            let s = if part == 0 { spline.knots()[piece] } else { s };
+            if states.s.last().is_some_and(|last| s <= *last) {
+                continue;
             }
+            let at = profile
+                .s
+                .partition_point(|p| *p <= s)
+                .saturating_sub(1)
+                .min(profile.piece.len() - 1);
+            states.s.push(s);
+            states.x.push(rate * rate);
+            states.u.push(u);
+            states.piece.push(piece);
+            states.share.push([
+                profile.velocity_share[at],
+                profile.acceleration_share[at],
+                1.0,
+            ]);
         }
-        law
     }
-
-    /// ṡ, s and ∫ s dt at `time`.
-    fn state(&self, time: f64) -> (f64, f64, f64) {
-        let last = self.times.len() - 1;
-        if time <= 0.0 {
-            return (self.rates[0], self.s[0], self.s[0] * time);
-        }
-        let i = self.times.partition_point(|&t| t <= time).saturating_sub(1);
-        if i >= last {
-            let over = time - self.times[last];
-            return (0.0, self.s[last], self.areas[last] + self.s[last] * over);
-        }
-        let since = time - self.times[i];
-        let u = (self.rates[i + 1] - self.rates[i]) / (self.times[i + 1] - self.times[i]);
-        let (s, rate) = (self.s[i], self.rates[i]);
-        (
-            rate + u * since,
-            s + since * (rate + 0.5 * u * since),
-            self.areas[i] + since * (s + since * (0.5 * rate + since * u / 6.0)),
-        )
-    }
-
-    /// s̈ at `time`, not at a knot.
-    fn acceleration(&self, time: f64) -> f64 {
-        let i = self.times.partition_point(|&t| t <= time);
-        if i == 0 || i >= self.times.len() {
-            return 0.0;
-        }
-        (self.rates[i] - self.rates[i - 1]) / (self.times[i] - self.times[i - 1])
-    }
+    states.s.push(spline.knots()[spline.pieces()]);
+    states.x.push(0.0);
+    states.u.push(0.0);
+    states.x[0] = 0.0;
+    states.u[0] = 0.0;
+    states
 }

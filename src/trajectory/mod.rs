@@ -1,7 +1,9 @@
 //! From a path of the joints to motion that a controller may execute: limits, smooth paths,
 //! time-optimal timing, sampling, stops, and the gate that every outgoing trajectory passes.
 
+mod averaged;
 mod blend;
+mod certify;
 mod controller_rules;
 mod gate;
 mod gate_error;
@@ -19,6 +21,7 @@ mod sampled;
 mod solver;
 mod spline;
 mod stop;
+mod third_order;
 mod tip;
 
 pub use blend::{

@@ -1,0 +1,732 @@
+//! The fastest motion along a spline within velocity, acceleration and jerk limits.
+//!
+//! On a grid of path parameters the unknowns are x = ṡ² and u = s̈ at each point; in between s⃛ is
+//! constant, so that x and u at the far end are bound by one equation. Limits of velocity and
+//! acceleration are linear in both. A limit of jerk divided by ṡ has a right side 1/√x, which is
+//! convex: its tangent is a limit that holds all the more \[Wang2026\]. The time is convex too. What is
+//! left is a program with a chain of small blocks, and an interior-point method whose steps cost one
+//! sweep back and one forth along it (a Riccati recursion); tangents are taken anew in each step.
+
+use super::spline::Spline;
+use super::MotionLimits;
+
+/// Most steps of the method for one grid.
+const STEPS: usize = 60;
+/// Share of the way to the nearest bound that a step may go.
+const REACH: f64 = 0.99;
+/// Residual of the equations between points (a share of x) with which steps may end.
+const CLOSED: f64 = 1e-10;
+
+/// What is known at an end of the path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum End {
+    /// ṡ and s̈ are zero.
+    Rest,
+    /// The spline's derivative is zero there, so that ṡ is zero and s̈ free: the arm rests all the same.
+    Clamped,
+}
+
+/// Grid points of a law and its state there.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct States {
+    pub s: Vec<f64>,
+    /// ṡ².
+    pub x: Vec<f64>,
+    /// s̈.
+    pub u: Vec<f64>,
+    /// The spline's piece of each interval.
+    pub piece: Vec<usize>,
+    /// Share of the velocity, acceleration and jerk limits that each interval may use.
+    pub share: Vec<[f64; 3]>,
+}
+
+impl States {
+    /// Time to cross an interval at constant s⃛: Δ = h (ṡ₀ + ṡ₁)/2 − h² (s̈₁ − s̈₀)/12.
+    pub fn crossing(&self, interval: usize) -> f64 {
+        let delta = self.s[interval + 1] - self.s[interval];
+        let mean = 0.5 * (self.x[interval].sqrt() + self.x[interval + 1].sqrt());
+        let bend = (self.u[interval + 1] - self.u[interval]) / 12.0;
+        let root = (mean * mean - 4.0 * bend * delta).max(0.0).sqrt();
+        2.0 * delta / (mean + root)
+    }
+}
+
+/// Rows of one grid point, limits and lanes of joints.
+#[derive(Debug, Clone, Copy)]
+struct Point<const W: usize> {
+    /// q′ and q″ by the acceleration limits.
+    first: [f64; W],
+    second: [f64; W],
+    /// Largest x.
+    most: f64,
+}
+
+/// Rows of one interval: q′, 3 q″ (both ends) and q‴ by the jerk limits.
+#[derive(Debug, Clone, Copy)]
+struct Link<const W: usize> {
+    first: [[f64; W]; 2],
+    second: [[f64; W]; 2],
+    third: [f64; W],
+    /// Largest x halfway.
+    most: f64,
+}
+
+/// Slack and multiplier of two bounds, one from above and one from below, in all lanes.
+#[derive(Debug, Clone, Copy)]
+struct Pair<const W: usize> {
+    slack: [[f64; W]; 2],
+    dual: [[f64; W]; 2],
+}
+
+/// What depends on the state within an interval and is taken as constant in a step.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lag {
+    /// Time to cross.
+    h: f64,
+    /// Derivatives of x₁ by x₀, s̈₀ and s̈₁.
+    by: [f64; 3],
+    /// What x₁ lacks.
+    r: f64,
+    /// Relative growth of 1/ṡ bounds with x at both ends.
+    beta: [f64; 2],
+    rate: [f64; 2],
+    /// x halfway: its derivatives by s̈₀ and −s̈₁ (those by x₀ and x₁ are ½), and its value.
+    quarter: f64,
+    halfway: f64,
+}
+
+/// Linear law of one control in a sweep: δu₁ = k·(δx₀, δu₀) + k₀.
+#[derive(Debug, Clone, Copy, Default)]
+struct Gain {
+    x: f64,
+    u: f64,
+    constant: f64,
+}
+
+/// A quadratic in (δx, δu): ½ (xx δx² + 2 xu δx δu + uu δu²) + x δx + u δu.
+#[derive(Debug, Clone, Copy, Default)]
+struct Value {
+    xx: f64,
+    xu: f64,
+    uu: f64,
+    x: f64,
+    u: f64,
+}
+
+/// The program of one grid.
+struct Program<const W: usize> {
+    points: Vec<Point<W>>,
+    links: Vec<Link<W>>,
+    ends: [End; 2],
+    accelerations: Vec<Pair<W>>,
+    /// Jerk at both ends of each interval.
+    jerks: Vec<[Pair<W>; 2]>,
+    /// Slack and multiplier of the velocity bound of each point, and halfway in each interval.
+    speeds: Vec<[f64; 2]>,
+    halfway: Vec<[f64; 2]>,
+    lags: Vec<Lag>,
+    values: Vec<Value>,
+    blocks: Vec<Block>,
+    gains: Vec<Gain>,
+    dx: Vec<f64>,
+    du: Vec<f64>,
+    mu: f64,
+}
+
+/// A quadratic in the states at both ends of an interval: x₀, u₀, x₁, u₁.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    h: [[f64; 4]; 4],
+    g: [f64; 4],
+}
+
+/// A program that can be solved in steps.
+pub(super) trait Improve {
+    /// Takes up the shares of the limits in `states`.
+    fn limit(&mut self, spline: &Spline, limits: &MotionLimits, jerk: &[f64], states: &States);
+
+    /// Improves `states` until all but a share `gap` of the duration is gained. The number of steps; none
+    /// if that did not come to an end: the states are of no use then.
+    fn improve(&mut self, states: &mut States, gap: f64) -> Option<usize>;
+}
+
+/// The program for the grid of `states`, begun from there: within a share `gap` of the fastest, so to say.
+pub(super) fn program(
+    spline: &Spline,
+    limits: &MotionLimits,
+    jerk: &[f64],
+    ends: [End; 2],
+    states: &States,
+    gap: f64,
+) -> Option<Box<dyn Improve>> {
+    if states.piece.len() < 4 {
+        return None;
+    }
+    Some(match spline.dof() {
+        0..=2 => Box::new(Program::<2>::new(spline, limits, jerk, ends, states, gap)),
+        3..=4 => Box::new(Program::<4>::new(spline, limits, jerk, ends, states, gap)),
+        5..=6 => Box::new(Program::<6>::new(spline, limits, jerk, ends, states, gap)),
+        7..=8 => Box::new(Program::<8>::new(spline, limits, jerk, ends, states, gap)),
+        9..=16 => Box::new(Program::<16>::new(spline, limits, jerk, ends, states, gap)),
+        _ => return None,
+    })
+}
+
+impl<const W: usize> Improve for Program<W> {
+    fn limit(&mut self, spline: &Spline, limits: &MotionLimits, jerk: &[f64], states: &States) {
+        (self.points, self.links) = rows(spline, limits, jerk, states);
+    }
+
+    fn improve(&mut self, states: &mut States, gap: f64) -> Option<usize> {
+        self.run(states, gap)
+    }
+}
+
+/// The rows of all grid points and intervals.
+fn rows<const W: usize>(
+    spline: &Spline,
+    limits: &MotionLimits,
+    jerk: &[f64],
+    states: &States,
+) -> (Vec<Point<W>>, Vec<Link<W>>) {
+    let intervals = states.piece.len();
+    let mut points = Vec::with_capacity(intervals + 1);
+    let mut links = Vec::with_capacity(intervals);
+    let zero = [0.0; W];
+    for k in 0..=intervals {
+        let piece = states.piece[k.min(intervals - 1)];
+        let beside = [k.saturating_sub(1), k.min(intervals - 1)];
+        let [speed, force] = [0, 1].map(|kind| {
+            beside
+                .map(|i| states.share[i][kind])
+                .into_iter()
+                .fold(1.0_f64, f64::min)
+        });
+        let mut point = Point {
+            first: zero,
+            second: zero,
+            most: f64::MAX,
+        };
+        for joint in 0..spline.dof() {
+            let [_, d, dd] = spline.evaluate(piece, joint, states.s[k]);
+            let limit = limits.acceleration()[joint] * force;
+            point.first[joint] = d / limit;
+            point.second[joint] = dd / limit;
+            let fastest = limits.velocity()[joint] * speed / d.abs();
+            point.most = point.most.min(fastest * fastest);
+        }
+        points.push(point);
+    }
+    for i in 0..intervals {
+        let mut link = Link {
+            first: [zero; 2],
+            second: [zero; 2],
+            third: zero,
+            most: f64::MAX,
+        };
+        let middle = 0.5 * (states.s[i] + states.s[i + 1]);
+        for joint in 0..spline.dof() {
+            let limit = jerk[joint] * states.share[i][2];
+            for end in 0..2 {
+                let [_, d, dd] = spline.evaluate(states.piece[i], joint, states.s[i + end]);
+                link.first[end][joint] = d / limit;
+                link.second[end][joint] = 3.0 * dd / limit;
+            }
+            let [_, d, _] = spline.evaluate(states.piece[i], joint, middle);
+            let fastest = limits.velocity()[joint] * states.share[i][0] / d.abs();
+            link.most = link.most.min(fastest * fastest);
+            link.third[joint] = 6.0 * spline.cubic(states.piece[i], joint)[3] / limit;
+        }
+        links.push(link);
+    }
+    (points, links)
+}
+
+impl<const W: usize> Program<W> {
+    fn new(
+        spline: &Spline,
+        limits: &MotionLimits,
+        jerk: &[f64],
+        ends: [End; 2],
+        states: &States,
+        gap: f64,
+    ) -> Self {
+        let (points, links) = rows(spline, limits, jerk, states);
+        let intervals = links.len();
+        let pair = Pair {
+            slack: [[1.0; W]; 2],
+            dual: [[1.0; W]; 2],
+        };
+        let mut program = Self {
+            accelerations: vec![pair; intervals + 1],
+            jerks: vec![[pair; 2]; intervals],
+            speeds: vec![[1.0; 2]; intervals + 1],
+            halfway: vec![[1.0; 2]; intervals],
+            lags: vec![Lag::default(); intervals],
+            values: vec![Value::default(); intervals + 1],
+            blocks: vec![Block::default(); intervals],
+            gains: vec![Gain::default(); intervals],
+            dx: vec![0.0; intervals + 1],
+            du: vec![0.0; intervals + 1],
+            points,
+            links,
+            ends,
+            mu: 0.0,
+        };
+        program.lag(states);
+        let count = (intervals * 6 * W) as f64;
+        program.mu = gap * program.duration() / count;
+        program.start(states, gap.clamp(1e-3, 0.05));
+        program
+    }
+
+    fn duration(&self) -> f64 {
+        self.lags.iter().map(|lag| lag.h).sum()
+    }
+
+    fn run(&mut self, states: &mut States, gap: f64) -> Option<usize> {
+        let intervals = self.links.len();
+        self.lag(states);
+        let goal = gap;
+        for step in 0..STEPS {
+            self.gather(states);
+            if !self.sweep() {
+                return None;
+            }
+            let (primal, dual) = self.reach(states);
+            self.advance(states, primal, dual);
+            self.lag(states);
+            let worst = (0..intervals).fold(0.0_f64, |most, i| {
+                most.max(self.lags[i].r.abs() / states.x[i].max(states.x[i + 1]))
+            });
+            let duration = self.duration();
+            let (gap, count) = self.complement();
+            if !(gap.is_finite() && duration.is_finite()) {
+                return None;
+            }
+            if std::env::var("JERK_TRACE").is_ok() {
+                eprintln!("{step} T {duration:.6} gap {gap:.3e} r {worst:.2e} a {primal:.3} {dual:.3} mu {:.2e}", self.mu);
+            }
+            if gap <= goal * duration && worst <= CLOSED.max(1e-3 * goal) {
+                return Some(step + 1);
+            }
+            let least = primal.min(dual);
+            let shrink = if least > 0.9 {
+                0.1
+            } else if least > 0.5 {
+                0.3
+            } else {
+                0.8
+            };
+            self.mu = (gap / count * shrink).max(0.3 * goal * duration / count);
+        }
+        None
+    }
+
+    /// Slacks as they are where they are positive, multipliers to fit.
+    fn start(&mut self, states: &States, least: f64) {
+        let mu = self.mu;
+        for k in 0..self.points.len() {
+            let point = &self.points[k];
+            for j in 0..W {
+                let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
+                let slack = [(1.0 - y).max(least), (1.0 + y).max(least)];
+                for side in 0..2 {
+                    self.accelerations[k].slack[side][j] = slack[side];
+                    self.accelerations[k].dual[side][j] = mu / slack[side];
+                }
+            }
+            let slack = (1.0 - states.x[k] / point.most).max(least);
+            self.speeds[k] = [slack, mu / slack];
+        }
+        for i in 0..self.links.len() {
+            let slack = (1.0 - self.lags[i].halfway / self.links[i].most).max(least);
+            self.halfway[i] = [slack, mu / slack];
+            for end in 0..2 {
+                let y = self.jerk(states, i, end);
+                for j in 0..W {
+                    let slack = [(1.0 - y[j]).max(least), (1.0 + y[j]).max(least)];
+                    for side in 0..2 {
+                        self.jerks[i][end].slack[side][j] = slack[side];
+                        self.jerks[i][end].dual[side][j] = mu / slack[side];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shares of the jerk limits in use at an end of an interval.
+    fn jerk(&self, states: &States, i: usize, end: usize) -> [f64; W] {
+        let (link, lag) = (&self.links[i], &self.lags[i]);
+        let change = (states.u[i + 1] - states.u[i]) / lag.h;
+        let (rate, u) = (lag.rate[end], states.u[i + end]);
+        let cube = rate * states.x[i + end];
+        let mut y = [0.0; W];
+        for j in 0..W {
+            y[j] =
+                link.first[end][j] * change + link.second[end][j] * rate * u + link.third[j] * cube;
+        }
+        y
+    }
+
+    fn lag(&mut self, states: &States) {
+        for i in 0..self.links.len() {
+            let delta = states.s[i + 1] - states.s[i];
+            let h = states.crossing(i);
+            let (x0, x1) = (states.x[i], states.x[i + 1]);
+            let (u0, u1) = (states.u[i], states.u[i + 1]);
+            let rate = [x0.sqrt(), x1.sqrt()];
+            let sum = rate[0] + rate[1];
+            let beta = rate.map(|v| if v > 0.0 { 0.5 / (v * sum) } else { 0.0 });
+            // f = x₀ + (s̈₀ + s̈₁) (Δ + (s̈₁ − s̈₀) h²/12) − x₁ = 0, where h depends on all four.
+            let (both, change) = (u0 + u1, u1 - u0);
+            let way = delta + change * h * h / 12.0;
+            let by_time = both * change * h / 6.0;
+            let growth = (0.5 * sum - change * h / 6.0).max(1e-3 * sum);
+            let by_x = rate.map(|v| {
+                if v > 0.0 {
+                    -0.25 * h / (v * growth)
+                } else {
+                    0.0
+                }
+            });
+            let by_u = h * h / (12.0 * growth);
+            let bent = both * h * h / 12.0;
+            let down = (1.0 - by_time * by_x[1]).max(0.1);
+            self.lags[i] = Lag {
+                h,
+                by: [
+                    (1.0 + by_time * by_x[0]) / down,
+                    (way - bent - by_time * by_u) / down,
+                    (way + bent + by_time * by_u) / down,
+                ],
+                r: (x0 + both * way - x1) / down,
+                beta,
+                rate,
+                quarter: 0.25 * delta,
+                halfway: 0.5 * (x0 + x1) - 0.25 * delta * change,
+            };
+        }
+    }
+
+    /// The quadratic model of the step.
+    fn gather(&mut self, states: &States) {
+        let mu = self.mu;
+        for k in 0..self.points.len() {
+            let (point, pair) = (&self.points[k], &self.accelerations[k]);
+            let mut value = Value::default();
+            for j in 0..W {
+                let (first, second) = (point.first[j], point.second[j]);
+                let y = first * states.u[k] + second * states.x[k];
+                let (mut weight, mut slope) = (0.0, 0.0);
+                for (side, sign) in [(0, 1.0), (1, -1.0)] {
+                    let (slack, dual) = (pair.slack[side][j], pair.dual[side][j]);
+                    let rho = 1.0 - sign * y - slack;
+                    weight += dual / slack;
+                    slope += sign * (mu - dual * rho) / slack;
+                }
+                value.xx += weight * second * second;
+                value.xu += weight * first * second;
+                value.uu += weight * first * first;
+                value.x += slope * second;
+                value.u += slope * first;
+            }
+            let [slack, dual] = self.speeds[k];
+            let g = 1.0 / point.most;
+            let rho = 1.0 - states.x[k] * g - slack;
+            value.xx += dual / slack * g * g;
+            value.x += (mu - dual * rho) / slack * g;
+            self.values[k] = value;
+        }
+        for i in 0..self.links.len() {
+            let (link, lag) = (&self.links[i], &self.lags[i]);
+            let mut block = Block::default();
+            for end in 0..2 {
+                let y = self.jerk(states, i, end);
+                let pair = &self.jerks[i][end];
+                for j in 0..W {
+                    let row = self.row(link, lag, end, j);
+                    for (side, sign) in [(0, 1.0), (1, -1.0)] {
+                        let mut g = row.map(|v| sign * v);
+                        g[0] += lag.beta[0];
+                        g[2] += lag.beta[1];
+                        let (slack, dual) = (pair.slack[side][j], pair.dual[side][j]);
+                        let rho = 1.0 - sign * y[j] - slack;
+                        let weight = dual / slack;
+                        let slope = (mu - dual * rho) / slack;
+                        for a in 0..4 {
+                            block.g[a] += slope * g[a];
+                            for b in 0..=a {
+                                block.h[a][b] += weight * g[a] * g[b];
+                            }
+                        }
+                    }
+                }
+            }
+            let g = 1.0 / link.most;
+            let [slack, dual] = self.halfway[i];
+            let rho = 1.0 - lag.halfway * g - slack;
+            let row = [0.5 * g, lag.quarter * g, 0.5 * g, -lag.quarter * g];
+            for a in 0..4 {
+                block.g[a] += (mu - dual * rho) / slack * row[a];
+                for b in 0..=a {
+                    block.h[a][b] += dual / slack * row[a] * row[b];
+                }
+            }
+            // Time, by its first and second derivatives.
+            let [v0, v1] = lag.rate;
+            let sum = v0 + v1;
+            let scale = lag.h * sum;
+            let part = |v: f64| if v > 0.0 { 0.5 / v } else { 0.0 };
+            let (p0, p1) = (part(v0), part(v1));
+            let (one, two) = (scale / (sum * sum), 2.0 * scale / (sum * sum * sum));
+            block.g[0] -= one * p0;
+            block.g[2] -= one * p1;
+            block.h[0][0] += two * p0 * p0 + 2.0 * one * p0 * p0 * p0;
+            block.h[2][2] += two * p1 * p1 + 2.0 * one * p1 * p1 * p1;
+            block.h[2][0] += two * p0 * p1;
+            self.blocks[i] = block;
+        }
+    }
+
+    /// Gradient of a jerk share by x₀, u₀, x₁, u₁, without that of 1/ṡ.
+    #[inline]
+    fn row(&self, link: &Link<W>, lag: &Lag, end: usize, j: usize) -> [f64; 4] {
+        let change = link.first[end][j] / lag.h;
+        let rate = lag.rate[end];
+        let mut row = [0.0, -change, 0.0, change];
+        row[2 * end] += link.third[j] * rate;
+        row[2 * end + 1] += link.second[end][j] * rate;
+        row
+    }
+
+    /// Solves the quadratic model: `dx`, `du`. Whether it has a solution.
+    fn sweep(&mut self) -> bool {
+        let last = self.links.len();
+        // Gain and remaining condition of the last intervals.
+        let mut value = self.values[last];
+        // x at the end is given, and at rest u too: conditions c·(δx, δu) = right on the state before.
+        let mut condition: Option<[f64; 3]> = None;
+        for i in (0..last).rev() {
+            let lag = &self.lags[i];
+            let ([cx, c0, c1], r) = (lag.by, lag.r);
+            let block = &self.blocks[i];
+            // Substitute δx₁ by the equation between points; unknowns (δx₀, δu₀, δu₁).
+            let mut full = block.h;
+            for p in 0..4 {
+                for q in p + 1..4 {
+                    full[p][q] = full[q][p];
+                }
+            }
+            let mut g = block.g;
+            full[2][2] += value.xx;
+            full[2][3] += value.xu;
+            full[3][2] += value.xu;
+            full[3][3] += value.uu;
+            g[2] += value.x;
+            g[3] += value.u;
+            let to = [
+                [1.0, 0.0, cx, 0.0],
+                [0.0, 1.0, c0, 0.0],
+                [0.0, 0.0, c1, 1.0],
+            ];
+            let mut m = [[0.0; 3]; 3];
+            let mut c = [0.0; 3];
+            let mut shifted = [0.0; 4];
+            for p in 0..4 {
+                shifted[p] = g[p] + full[p][2] * r;
+            }
+            for p in 0..3 {
+                let mut row = [0.0; 4];
+                for q in 0..4 {
+                    row[q] = to[p][0] * full[0][q]
+                        + to[p][1] * full[1][q]
+                        + to[p][2] * full[2][q]
+                        + to[p][3] * full[3][q];
+                }
+                for q in 0..3 {
+                    m[p][q] = row[0] * to[q][0]
+                        + row[1] * to[q][1]
+                        + row[2] * to[q][2]
+                        + row[3] * to[q][3];
+                }
+                c[p] = (0..4).map(|q| to[p][q] * shifted[q]).sum();
+            }
+            let own = self.values[i];
+            m[0][0] += own.xx;
+            m[0][1] += own.xu;
+            m[1][0] += own.xu;
+            m[1][1] += own.uu;
+            c[0] += own.x;
+            c[1] += own.u;
+            let gain = if i + 1 == last {
+                // No control: the state before has to be such that the end is met.
+                let same = self.ends[1] == End::Clamped;
+                condition = Some([cx, if same { c0 + c1 } else { c0 }, -r]);
+                Gain {
+                    u: if same { 1.0 } else { 0.0 },
+                    ..Gain::default()
+                }
+            } else if let Some([to_x, to_u, right]) = condition.take() {
+                let by = to_x * c1 + to_u;
+                Gain {
+                    x: -to_x * cx / by,
+                    u: -to_x * c0 / by,
+                    constant: (right - to_x * r) / by,
+                }
+            } else if i == 0 && self.ends[0] == End::Clamped {
+                Gain {
+                    u: 1.0,
+                    ..Gain::default()
+                }
+            } else {
+                let pivot = m[2][2];
+                if !(pivot > 0.0 && pivot.is_finite()) {
+                    return false;
+                }
+                Gain {
+                    x: -m[2][0] / pivot,
+                    u: -m[2][1] / pivot,
+                    constant: -c[2] / pivot,
+                }
+            };
+            value = Value {
+                xx: m[0][0] + gain.x * (2.0 * m[0][2] + gain.x * m[2][2]),
+                xu: m[0][1] + gain.x * m[1][2] + gain.u * m[0][2] + gain.x * gain.u * m[2][2],
+                uu: m[1][1] + gain.u * (2.0 * m[1][2] + gain.u * m[2][2]),
+                x: c[0] + gain.constant * m[0][2] + gain.x * (c[2] + m[2][2] * gain.constant),
+                u: c[1] + gain.constant * m[1][2] + gain.u * (c[2] + m[2][2] * gain.constant),
+            };
+            self.gains[i] = gain;
+        }
+        self.dx[0] = 0.0;
+        self.du[0] = match self.ends[0] {
+            End::Rest => 0.0,
+            End::Clamped => -value.u / value.uu,
+        };
+        for i in 0..last {
+            let (lag, gain) = (&self.lags[i], &self.gains[i]);
+            let (dx, du) = (self.dx[i], self.du[i]);
+            let next = gain.x * dx + gain.u * du + gain.constant;
+            self.du[i + 1] = next;
+            self.dx[i + 1] = lag.by[0] * dx + lag.by[1] * du + lag.by[2] * next + lag.r;
+        }
+        self.dx[last] = 0.0;
+        self.dx.iter().chain(&self.du).all(|v| v.is_finite())
+    }
+
+    /// How far the step may go, for states and slacks and for multipliers; these get their directions.
+    fn reach(&mut self, states: &States) -> (f64, f64) {
+        let (mut primal, mut dual) = (1.0_f64, 1.0_f64);
+        for k in 1..self.points.len() - 1 {
+            // x stays positive.
+            if self.dx[k] < 0.0 {
+                primal = primal.min(-0.9 * states.x[k] / self.dx[k]);
+            }
+        }
+        let (mut most_primal, mut most_dual) = (0.0_f64, 0.0_f64);
+        self.each(states, |slack, multiplier, ds, dl| {
+            most_primal = most_primal.max(-ds / *slack);
+            most_dual = most_dual.max(-dl / *multiplier);
+        });
+        if most_primal > REACH {
+            primal = primal.min(REACH / most_primal);
+        }
+        if most_dual > REACH {
+            dual = dual.min(REACH / most_dual);
+        }
+        (primal, dual)
+    }
+
+    /// Calls with slack, multiplier and their directions for all bounds.
+    fn each(&mut self, states: &States, mut call: impl FnMut(&mut f64, &mut f64, f64, f64)) {
+        let mu = self.mu;
+        let mut bound = |slack: &mut f64, dual: &mut f64, rho: f64, gd: f64| {
+            let ds = rho - gd;
+            let dl = (mu - *dual * ds) / *slack - *dual;
+            call(slack, dual, ds, dl);
+        };
+        for k in 0..self.points.len() {
+            let point = &self.points[k];
+            let pair = &mut self.accelerations[k];
+            for j in 0..W {
+                let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
+                let dy = point.first[j] * self.du[k] + point.second[j] * self.dx[k];
+                for (side, sign) in [(0, 1.0), (1, -1.0)] {
+                    let rho = 1.0 - sign * y - pair.slack[side][j];
+                    bound(
+                        &mut pair.slack[side][j],
+                        &mut pair.dual[side][j],
+                        rho,
+                        sign * dy,
+                    );
+                }
+            }
+            let g = 1.0 / point.most;
+            let [slack, dual] = &mut self.speeds[k];
+            let rho = 1.0 - states.x[k] * g - *slack;
+            bound(slack, dual, rho, g * self.dx[k]);
+        }
+        for i in 0..self.links.len() {
+            let (link, lag) = (&self.links[i], &self.lags[i]);
+            let [slack, dual] = &mut self.halfway[i];
+            let dy =
+                0.5 * (self.dx[i] + self.dx[i + 1]) + lag.quarter * (self.du[i] - self.du[i + 1]);
+            let rho = 1.0 - lag.halfway / link.most - *slack;
+            bound(slack, dual, rho, dy / link.most);
+            for end in 0..2 {
+                let y = self.jerk(states, i, end);
+                let (link, lag) = (&self.links[i], &self.lags[i]);
+                let d = [self.dx[i], self.du[i], self.dx[i + 1], self.du[i + 1]];
+                let common = lag.beta[0] * d[0] + lag.beta[1] * d[2];
+                let mut dy = [0.0; W];
+                for (j, dy) in dy.iter_mut().enumerate() {
+                    let row = self.row(link, lag, end, j);
+                    *dy = row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3];
+                }
+                let pair = &mut self.jerks[i][end];
+                for j in 0..W {
+                    for (side, sign) in [(0, 1.0), (1, -1.0)] {
+                        let rho = 1.0 - sign * y[j] - pair.slack[side][j];
+                        bound(
+                            &mut pair.slack[side][j],
+                            &mut pair.dual[side][j],
+                            rho,
+                            sign * dy[j] + common,
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, states: &mut States, primal: f64, dual: f64) {
+        self.each(states, |slack, multiplier, ds, dl| {
+            *slack += primal * ds;
+            *multiplier += dual * dl;
+        });
+        for k in 0..self.points.len() {
+            states.x[k] += primal * self.dx[k];
+            states.u[k] += primal * self.du[k];
+        }
+    }
+
+    /// Sum of all slacks times multipliers, and how many.
+    fn complement(&self) -> (f64, f64) {
+        let (mut sum, mut count) = (0.0, 0.0);
+        let pairs = self.accelerations.iter().chain(self.jerks.iter().flatten());
+        for pair in pairs {
+            for side in 0..2 {
+                for j in 0..W {
+                    sum += pair.slack[side][j] * pair.dual[side][j];
+                }
+            }
+            count += 2.0 * W as f64;
+        }
+        for [slack, dual] in self.speeds.iter().chain(&self.halfway) {
+            sum += slack * dual;
+            count += 1.0;
+        }
+        (sum, count)
+    }
+}
