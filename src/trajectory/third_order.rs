@@ -87,8 +87,12 @@ struct Lag {
     by: [f64; 3],
     /// What x₁ lacks.
     r: f64,
-    /// Relative growth of 1/ṡ bounds with x at both ends.
-    beta: [f64; 2],
+    /// s⃛, and its derivatives by x₀, s̈₀, x₁, s̈₁.
+    change: f64,
+    change_by: [f64; 4],
+    /// Derivatives of the time to cross by these.
+    time_by: [f64; 4],
+    /// ṡ at both ends.
     rate: [f64; 2],
     /// x halfway: its derivatives by s̈₀ and −s̈₁ (those by x₀ and x₁ are ½), and its value.
     quarter: f64,
@@ -358,7 +362,7 @@ impl<const W: usize> Program<W> {
     /// Shares of the jerk limits in use at an end of an interval.
     fn jerk(&self, states: &States, i: usize, end: usize) -> [f64; W] {
         let (link, lag) = (&self.links[i], &self.lags[i]);
-        let change = (states.u[i + 1] - states.u[i]) / lag.h;
+        let change = lag.change;
         let (rate, u) = (lag.rate[end], states.u[i + end]);
         let cube = rate * states.x[i + end];
         let mut y = [0.0; W];
@@ -377,7 +381,6 @@ impl<const W: usize> Program<W> {
             let (u0, u1) = (states.u[i], states.u[i + 1]);
             let rate = [x0.sqrt(), x1.sqrt()];
             let sum = rate[0] + rate[1];
-            let beta = rate.map(|v| if v > 0.0 { 0.5 / (v * sum) } else { 0.0 });
             // f = x₀ + (s̈₀ + s̈₁) (Δ + (s̈₁ − s̈₀) h²/12) − x₁ = 0, where h depends on all four.
             let (both, change) = (u0 + u1, u1 - u0);
             let way = delta + change * h * h / 12.0;
@@ -393,6 +396,14 @@ impl<const W: usize> Program<W> {
             let by_u = h * h / (12.0 * growth);
             let bent = both * h * h / 12.0;
             let down = (1.0 - by_time * by_x[1]).max(0.1);
+            let time_by = [by_x[0], -by_u, by_x[1], by_u];
+            let by_h = -change / (h * h);
+            let change_by = [
+                by_h * time_by[0],
+                by_h * time_by[1] - 1.0 / h,
+                by_h * time_by[2],
+                by_h * time_by[3] + 1.0 / h,
+            ];
             self.lags[i] = Lag {
                 h,
                 by: [
@@ -401,7 +412,9 @@ impl<const W: usize> Program<W> {
                     (way + bent + by_time * by_u) / down,
                 ],
                 r: (x0 + both * way - x1) / down,
-                beta,
+                change: change / h,
+                change_by,
+                time_by,
                 rate,
                 quarter: 0.25 * delta,
                 halfway: 0.5 * (x0 + x1) - 0.25 * delta * change,
@@ -444,22 +457,45 @@ impl<const W: usize> Program<W> {
             for end in 0..2 {
                 let y = self.jerk(states, i, end);
                 let pair = &self.jerks[i][end];
+                // Sums over the joints, first by s⃛, ṡ s̈ and ṡ³.
+                let mut sums = [0.0; 6];
+                let mut slopes = [0.0; 3];
                 for j in 0..W {
-                    let row = self.row(link, lag, end, j);
+                    let (mut weight, mut slope) = (0.0, 0.0);
                     for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                        let mut g = row.map(|v| sign * v);
-                        g[0] += lag.beta[0];
-                        g[2] += lag.beta[1];
                         let (slack, dual) = (pair.slack[side][j], pair.dual[side][j]);
                         let rho = 1.0 - sign * y[j] - slack;
-                        let weight = dual / slack;
-                        let slope = (mu - dual * rho) / slack;
-                        for a in 0..4 {
-                            block.g[a] += slope * g[a];
-                            for b in 0..=a {
-                                block.h[a][b] += weight * g[a] * g[b];
-                            }
-                        }
+                        weight += dual / slack;
+                        slope += sign * (mu - dual * rho) / slack;
+                    }
+                    let (p, q, r) = (link.first[end][j], link.second[end][j], link.third[j]);
+                    let (wp, wq) = (weight * p, weight * q);
+                    sums[0] += wp * p;
+                    sums[1] += wp * q;
+                    sums[2] += wp * r;
+                    sums[3] += wq * q;
+                    sums[4] += wq * r;
+                    sums[5] += weight * r * r;
+                    slopes[0] += slope * p;
+                    slopes[1] += slope * q;
+                    slopes[2] += slope * r;
+                }
+                let turns = Self::turns(lag, states, i, end);
+                let gram = [
+                    [sums[0], sums[1], sums[2]],
+                    [sums[1], sums[3], sums[4]],
+                    [sums[2], sums[4], sums[5]],
+                ];
+                for a in 0..4 {
+                    let column = [turns[0][a], turns[1][a], turns[2][a]];
+                    block.g[a] +=
+                        slopes[0] * column[0] + slopes[1] * column[1] + slopes[2] * column[2];
+                    let mapped = gram
+                        .map(|row| row[0] * column[0] + row[1] * column[1] + row[2] * column[2]);
+                    for b in 0..=a {
+                        block.h[a][b] += mapped[0] * turns[0][b]
+                            + mapped[1] * turns[1][b]
+                            + mapped[2] * turns[2][b];
                     }
                 }
             }
@@ -489,15 +525,16 @@ impl<const W: usize> Program<W> {
         }
     }
 
-    /// Gradient of a jerk share by x₀, u₀, x₁, u₁, without that of 1/ṡ.
-    #[inline]
-    fn row(&self, link: &Link<W>, lag: &Lag, end: usize, j: usize) -> [f64; 4] {
-        let change = link.first[end][j] / lag.h;
+    /// Derivatives of s⃛, ṡ s̈ and ṡ³ at an end by x₀, s̈₀, x₁, s̈₁.
+    fn turns(lag: &Lag, states: &States, i: usize, end: usize) -> [[f64; 4]; 3] {
         let rate = lag.rate[end];
-        let mut row = [0.0, -change, 0.0, change];
-        row[2 * end] += link.third[j] * rate;
-        row[2 * end + 1] += link.second[end][j] * rate;
-        row
+        let (mut both, mut cube) = ([0.0; 4], [0.0; 4]);
+        if rate > 0.0 {
+            both[2 * end] = 0.5 * states.u[i + end] / rate;
+            cube[2 * end] = 1.5 * rate;
+        }
+        both[2 * end + 1] = rate;
+        [lag.change_by, both, cube]
     }
 
     /// Solves the quadratic model: `dx`, `du`. Whether it has a solution.
@@ -678,11 +715,13 @@ impl<const W: usize> Program<W> {
                 let y = self.jerk(states, i, end);
                 let (link, lag) = (&self.links[i], &self.lags[i]);
                 let d = [self.dx[i], self.du[i], self.dx[i + 1], self.du[i + 1]];
-                let common = lag.beta[0] * d[0] + lag.beta[1] * d[2];
+                let turned = Self::turns(lag, states, i, end)
+                    .map(|row| row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3]);
                 let mut dy = [0.0; W];
                 for (j, dy) in dy.iter_mut().enumerate() {
-                    let row = self.row(link, lag, end, j);
-                    *dy = row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3];
+                    *dy = link.first[end][j] * turned[0]
+                        + link.second[end][j] * turned[1]
+                        + link.third[j] * turned[2];
                 }
                 let pair = &mut self.jerks[i][end];
                 for j in 0..W {
@@ -692,7 +731,7 @@ impl<const W: usize> Program<W> {
                             &mut pair.slack[side][j],
                             &mut pair.dual[side][j],
                             rho,
-                            sign * dy[j] + common,
+                            sign * dy[j],
                         );
                     }
                 }
