@@ -172,27 +172,10 @@ fn optimal(
     }
     let certifier = Certifier::new();
     let trace = std::env::var("JERK_TRACE").is_ok();
-    let mut gap = 0.5;
-    for round in 0..SPLITS {
-        let mut solver = program(spline, limits, jerk, ends, &states, gap)?;
-        gap = if round == 0 { 1e-2 } else { 1e-3 };
-        let steps = solver.improve(&mut states, gap)?;
-        let law = SmoothLaw::of(&states);
-        let uses = law.uses(&certifier, spline, limits, jerk);
-        if trace {
-            eprintln!(
-                "N {} steps {steps:?} T {} worst {:?}",
-                states.piece.len(),
-                law.duration(),
-                worst(&uses)
-            );
-        }
-        if !split(&mut states, &law, &uses, slowest * env("JERK_IDLE", 0.01)) {
-            break;
-        }
-    }
-    let mut solver = program(spline, limits, jerk, ends, &states, gap)?;
-    for gap in [1e-3, 1e-4, FINAL_GAP] {
+    let worth = slowest * env("JERK_IDLE", 0.01);
+    let mut solver = program(spline, limits, jerk, ends, &mut states, 0.5)?;
+    let mut round = 0;
+    for gap in [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, FINAL_GAP] {
         let steps = solver.improve(&mut states, gap)?;
         let law = SmoothLaw::of(&states);
         let uses = law.uses(&certifier, spline, limits, jerk);
@@ -207,16 +190,33 @@ fn optimal(
         if gap == FINAL_GAP {
             return Some(law.slowed(&uses));
         }
-        for (share, uses) in states.share.iter_mut().zip(&uses) {
-            for (share, used) in share.iter_mut().zip(&uses.most) {
-                if *used > 1.0 {
-                    *share = (*share / used).max(0.5);
-                }
-            }
+        lower(&mut states, &uses);
+        round += 1;
+        if round <= env("JERK_ROUNDS", 3.0) as usize && split(&mut states, &law, &uses, worth) {
+            solver = program(
+                spline,
+                limits,
+                jerk,
+                ends,
+                &mut states,
+                env("JERK_WARM", 0.05),
+            )?;
+        } else {
+            solver.limit(spline, limits, jerk, &states);
         }
-        solver.limit(spline, limits, jerk, &states);
     }
     None
+}
+
+/// Lowers the limits at the grid points so far that they hold in between.
+fn lower(states: &mut States, uses: &[Uses]) {
+    for (share, uses) in states.share.iter_mut().zip(uses) {
+        for (share, used) in share.iter_mut().zip(&uses.most) {
+            if *used > 1.0 || *share < 1.0 {
+                *share = (*share / used.max(0.9)).clamp(0.5, 1.0);
+            }
+        }
+    }
 }
 
 /// Divides intervals in which limits are exceeded between the grid points. Whether there was any.
@@ -230,10 +230,14 @@ fn split(states: &mut States, law: &SmoothLaw, uses: &[Uses], worth: f64) -> boo
         next.piece.push(states.piece[i]);
         next.share.push(states.share[i]);
         let excess = used.most.iter().fold(0.0_f64, |most, used| most.max(*used)) - 1.0;
+        // The intervals at rest are as they are: a part of them is like the whole.
+        let outer = i == 0 || i == last;
         let span = law.knots[i + 1].time - law.knots[i].time;
         // Where none of the limits is reached time is lost.
         let idle = (1.0 - 0.5 * (used.ends[0].min(1.0) + used.ends[1].min(1.0))) * span;
-        let parts = if excess > 0.1 {
+        let parts = if outer {
+            1
+        } else if excess > 0.1 {
             3
         } else if excess > env("JERK_SPLIT", 0.02) || idle > worth {
             2

@@ -160,7 +160,7 @@ pub(super) fn program(
     limits: &MotionLimits,
     jerk: &[f64],
     ends: [End; 2],
-    states: &States,
+    states: &mut States,
     gap: f64,
 ) -> Option<Box<dyn Improve>> {
     if states.piece.len() < 4 {
@@ -252,7 +252,7 @@ impl<const W: usize> Program<W> {
         limits: &MotionLimits,
         jerk: &[f64],
         ends: [End; 2],
-        states: &States,
+        states: &mut States,
         gap: f64,
     ) -> Self {
         let (points, links) = rows(spline, limits, jerk, states);
@@ -278,10 +278,34 @@ impl<const W: usize> Program<W> {
             mu: 0.0,
         };
         program.lag(states);
+        program.slow_down(states, 1.0 - env("JERK_ROOM", 0.03));
+        program.lag(states);
         let count = (intervals * 6 * W) as f64;
         program.mu = gap * program.duration() / count;
-        program.start(states, gap.clamp(1e-3, 0.05));
+        program.start(states, 1e-3);
         program
+    }
+
+    /// Slows the motion down as a whole until all bounds are kept, at most a share `most` of each used.
+    fn slow_down(&self, states: &mut States, most: f64) {
+        let mut factor = 1.0_f64;
+        for (k, point) in self.points.iter().enumerate() {
+            factor = factor.max(states.x[k] / (point.most * most));
+            for j in 0..W {
+                let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
+                factor = factor.max(y.abs() / most);
+            }
+        }
+        for (i, link) in self.links.iter().enumerate() {
+            factor = factor.max(self.lags[i].halfway / (link.most * most));
+            for end in 0..2 {
+                for y in self.jerk(states, i, end) {
+                    factor = factor.max((y.abs() / most).powf(2.0 / 3.0));
+                }
+            }
+        }
+        states.x.iter_mut().for_each(|x| *x /= factor);
+        states.u.iter_mut().for_each(|u| *u /= factor);
     }
 
     fn duration(&self) -> f64 {
@@ -292,12 +316,17 @@ impl<const W: usize> Program<W> {
         let intervals = self.links.len();
         self.lag(states);
         let goal = gap;
+        let closed = CLOSED.max(1e-3 * goal);
+        // Tangents are exact, curvatures of jerk are left out: where that makes steps too long they
+        // go to and fro, and half of each is right.
+        let (mut cap, mut before) = (1.0_f64, f64::INFINITY);
         for step in 0..STEPS {
             self.gather(states);
             if !self.sweep() {
                 return None;
             }
             let (primal, dual) = self.reach(states);
+            let (primal, dual) = (primal.min(cap), dual.min(cap));
             self.advance(states, primal, dual);
             self.lag(states);
             let worst = (0..intervals).fold(0.0_f64, |most, i| {
@@ -311,9 +340,15 @@ impl<const W: usize> Program<W> {
             if std::env::var("JERK_TRACE").is_ok() {
                 eprintln!("{step} T {duration:.6} gap {gap:.3e} r {worst:.2e} a {primal:.3} {dual:.3} mu {:.2e}", self.mu);
             }
-            if gap <= goal * duration && worst <= CLOSED.max(1e-3 * goal) {
+            if gap <= goal * duration && worst <= closed {
                 return Some(step + 1);
             }
+            if worst > closed && worst > 0.8 * before && primal >= cap {
+                cap = (0.5 * cap).max(0.2);
+            } else {
+                cap = (1.5 * cap).min(1.0);
+            }
+            before = worst;
             let least = primal.min(dual);
             let shrink = if least > 0.9 {
                 0.1
@@ -768,4 +803,11 @@ impl<const W: usize> Program<W> {
         }
         (sum, count)
     }
+}
+
+pub fn env(name: &str, default: f64) -> f64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(default)
 }
