@@ -90,10 +90,7 @@ impl SmoothLaw {
 
     /// Slowed down as a whole until what it `uses` of the limits is within them.
     fn slowed(mut self, uses: &[Uses]) -> Self {
-        let [velocity, acceleration, jerk] = worst(uses);
-        let factor = (velocity / (1.0 + VELOCITY_SLACK))
-            .max((acceleration / (1.0 + SLACK)).sqrt())
-            .max((jerk / (1.0 + SLACK)).cbrt());
+        let factor = factor(uses);
         if factor > 1.0 && factor.is_finite() {
             for knot in &mut self.knots {
                 knot.time *= factor;
@@ -134,6 +131,8 @@ impl SmoothLaw {
 
 /// Most rounds of dividing the grid.
 const SPLITS: usize = 4;
+const ROUNDS: usize = 8;
+const GAPS: [f64; 5] = [1e-2, 3e-3, 1e-3, 1e-4, FINAL_GAP];
 /// Share of the duration that may be lost because the program is not solved further.
 const FINAL_GAP: f64 = 2e-5;
 
@@ -174,9 +173,16 @@ fn optimal(
     let trace = std::env::var("JERK_TRACE").is_ok();
     let worth = slowest * env("JERK_IDLE", 0.01);
     let mut solver = program(spline, limits, jerk, ends, &mut states, 0.5)?;
-    let mut round = 0;
-    for gap in [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, FINAL_GAP] {
-        let steps = solver.improve(&mut states, gap)?;
+    let mut best: Option<SmoothLaw> = None;
+    for round in 0..ROUNDS {
+        let gap = GAPS[round.min(GAPS.len() - 1)];
+        let steps = solver.improve(&mut states, gap);
+        if steps.is_none() {
+            if trace {
+                eprintln!("FAILED");
+            }
+            break;
+        }
         let law = SmoothLaw::of(&states);
         let uses = law.uses(&certifier, spline, limits, jerk);
         if trace {
@@ -187,33 +193,53 @@ fn optimal(
                 worst(&uses)
             );
         }
-        if gap == FINAL_GAP {
-            return Some(law.slowed(&uses));
-        }
         lower(&mut states, &uses);
-        round += 1;
-        if round <= env("JERK_ROUNDS", 3.0) as usize && split(&mut states, &law, &uses, worth) {
-            solver = program(
+        let more =
+            round < env("JERK_ROUNDS", 3.0) as usize && split(&mut states, &law, &uses, worth);
+        let within = factor(&uses) <= 1.0;
+        let law = law.slowed(&uses);
+        if best
+            .as_ref()
+            .is_none_or(|best| law.duration() < best.duration())
+        {
+            best = Some(law);
+        }
+        if within && gap == FINAL_GAP {
+            break;
+        }
+        if more {
+            let Some(next) = program(
                 spline,
                 limits,
                 jerk,
                 ends,
                 &mut states,
                 env("JERK_WARM", 0.05),
-            )?;
+            ) else {
+                break;
+            };
+            solver = next;
         } else {
             solver.limit(spline, limits, jerk, &states);
         }
     }
-    None
+    best
+}
+
+/// How much slower a motion that `uses` the limits has to be.
+fn factor(uses: &[Uses]) -> f64 {
+    let [velocity, acceleration, jerk] = worst(uses);
+    (velocity / (1.0 + VELOCITY_SLACK))
+        .max((acceleration / (1.0 + SLACK)).sqrt())
+        .max((jerk / (1.0 + SLACK)).cbrt())
 }
 
 /// Lowers the limits at the grid points so far that they hold in between.
 fn lower(states: &mut States, uses: &[Uses]) {
     for (share, uses) in states.share.iter_mut().zip(uses) {
         for (share, used) in share.iter_mut().zip(&uses.most) {
-            if *used > 1.0 || *share < 1.0 {
-                *share = (*share / used.max(0.9)).clamp(0.5, 1.0);
+            if *used > 1.0 {
+                *share = (*share / used).max(0.5);
             }
         }
     }
@@ -228,7 +254,6 @@ fn split(states: &mut States, law: &SmoothLaw, uses: &[Uses], worth: f64) -> boo
         next.x.push(states.x[i]);
         next.u.push(states.u[i]);
         next.piece.push(states.piece[i]);
-        next.share.push(states.share[i]);
         let excess = used.most.iter().fold(0.0_f64, |most, used| most.max(*used)) - 1.0;
         // The intervals at rest are as they are: a part of them is like the whole.
         let outer = i == 0 || i == last;
@@ -244,6 +269,9 @@ fn split(states: &mut States, law: &SmoothLaw, uses: &[Uses], worth: f64) -> boo
         } else {
             1
         };
+        // Shorter ones have their own excess.
+        next.share
+            .push(if parts > 1 { [1.0; 3] } else { states.share[i] });
         for part in 1..parts {
             let knot = &law.knots[i];
             let state =
@@ -255,7 +283,7 @@ fn split(states: &mut States, law: &SmoothLaw, uses: &[Uses], worth: f64) -> boo
             next.x.push(state.rate * state.rate);
             next.u.push(state.acceleration);
             next.piece.push(states.piece[i]);
-            next.share.push(states.share[i]);
+            next.share.push([1.0; 3]);
         }
     }
     next.s.push(states.s[last + 1]);
