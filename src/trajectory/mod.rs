@@ -20,7 +20,9 @@ mod retime;
 mod sampled;
 mod solver;
 mod spline;
+mod states;
 mod stop;
+mod sweep;
 mod third_order;
 mod tip;
 

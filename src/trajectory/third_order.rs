@@ -8,6 +8,8 @@
 //! sweep back and one forth along it (a Riccati recursion); tangents are taken anew in each step.
 
 use super::spline::Spline;
+use super::states::{End, States};
+use super::sweep::{Stage, Sweep, Value};
 use super::MotionLimits;
 
 /// Most steps of the method for one grid.
@@ -16,40 +18,10 @@ const STEPS: usize = 60;
 const REACH: f64 = 0.99;
 /// Residual of the equations between points (a share of x) with which steps may end.
 const CLOSED: f64 = 1e-10;
-
-/// What is known at an end of the path.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum End {
-    /// ṡ and s̈ are zero.
-    Rest,
-    /// The spline's derivative is zero there, so that ṡ is zero and s̈ free: the arm rests all the same.
-    Clamped,
-}
-
-/// Grid points of a law and its state there.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct States {
-    pub s: Vec<f64>,
-    /// ṡ².
-    pub x: Vec<f64>,
-    /// s̈.
-    pub u: Vec<f64>,
-    /// The spline's piece of each interval.
-    pub piece: Vec<usize>,
-    /// Share of the velocity, acceleration and jerk limits that each interval may use.
-    pub share: Vec<[f64; 3]>,
-}
-
-impl States {
-    /// Time to cross an interval at constant s⃛: Δ = h (ṡ₀ + ṡ₁)/2 − h² (s̈₁ − s̈₀)/12.
-    pub fn crossing(&self, interval: usize) -> f64 {
-        let delta = self.s[interval + 1] - self.s[interval];
-        let mean = 0.5 * (self.x[interval].sqrt() + self.x[interval + 1].sqrt());
-        let bend = (self.u[interval + 1] - self.u[interval]) / 12.0;
-        let root = (mean * mean - 4.0 * bend * delta).max(0.0).sqrt();
-        2.0 * delta / (mean + root)
-    }
-}
+/// How much of each limit the motion may use where a program begins.
+const ROOM: f64 = 0.97;
+/// How fast steps become longer again after they were shortened.
+const GROW: f64 = 1.5;
 
 /// Rows of one grid point, limits and lanes of joints.
 #[derive(Debug, Clone, Copy)]
@@ -99,24 +71,6 @@ struct Lag {
     halfway: f64,
 }
 
-/// Linear law of one control in a sweep: δu₁ = k·(δx₀, δu₀) + k₀.
-#[derive(Debug, Clone, Copy, Default)]
-struct Gain {
-    x: f64,
-    u: f64,
-    constant: f64,
-}
-
-/// A quadratic in (δx, δu): ½ (xx δx² + 2 xu δx δu + uu δu²) + x δx + u δu.
-#[derive(Debug, Clone, Copy, Default)]
-struct Value {
-    xx: f64,
-    xu: f64,
-    uu: f64,
-    x: f64,
-    u: f64,
-}
-
 /// The program of one grid.
 struct Program<const W: usize> {
     points: Vec<Point<W>>,
@@ -129,19 +83,8 @@ struct Program<const W: usize> {
     speeds: Vec<[f64; 2]>,
     halfway: Vec<[f64; 2]>,
     lags: Vec<Lag>,
-    values: Vec<Value>,
-    blocks: Vec<Block>,
-    gains: Vec<Gain>,
-    dx: Vec<f64>,
-    du: Vec<f64>,
+    sweep: Sweep,
     mu: f64,
-}
-
-/// A quadratic in the states at both ends of an interval: x₀, u₀, x₁, u₁.
-#[derive(Debug, Clone, Copy, Default)]
-struct Block {
-    h: [[f64; 4]; 4],
-    g: [f64; 4],
 }
 
 /// A program that can be solved in steps.
@@ -149,9 +92,9 @@ pub(super) trait Improve {
     /// Takes up the shares of the limits in `states`.
     fn limit(&mut self, spline: &Spline, limits: &MotionLimits, jerk: &[f64], states: &States);
 
-    /// Improves `states` until all but a share `gap` of the duration is gained. The number of steps; none
-    /// if that did not come to an end: the states are of no use then.
-    fn improve(&mut self, states: &mut States, gap: f64) -> Option<usize>;
+    /// Improves `states` until all but a share `gap` of the duration is gained. Whether that
+    /// came to an end: if not, the states are of no use.
+    fn improve(&mut self, states: &mut States, gap: f64) -> bool;
 }
 
 /// The program for the grid of `states`, begun from there: within a share `gap` of the fastest, so to say.
@@ -181,7 +124,7 @@ impl<const W: usize> Improve for Program<W> {
         (self.points, self.links) = rows(spline, limits, jerk, states);
     }
 
-    fn improve(&mut self, states: &mut States, gap: f64) -> Option<usize> {
+    fn improve(&mut self, states: &mut States, gap: f64) -> bool {
         self.run(states, gap)
     }
 }
@@ -267,18 +210,14 @@ impl<const W: usize> Program<W> {
             speeds: vec![[1.0; 2]; intervals + 1],
             halfway: vec![[1.0; 2]; intervals],
             lags: vec![Lag::default(); intervals],
-            values: vec![Value::default(); intervals + 1],
-            blocks: vec![Block::default(); intervals],
-            gains: vec![Gain::default(); intervals],
-            dx: vec![0.0; intervals + 1],
-            du: vec![0.0; intervals + 1],
+            sweep: Sweep::new(intervals),
             points,
             links,
             ends,
             mu: 0.0,
         };
         program.lag(states);
-        program.slow_down(states, 1.0 - env("JERK_ROOM", 0.03));
+        program.slow_down(states, ROOM);
         program.lag(states);
         let count = (intervals * 6 * W) as f64;
         program.mu = gap * program.duration() / count;
@@ -312,7 +251,7 @@ impl<const W: usize> Program<W> {
         self.lags.iter().map(|lag| lag.h).sum()
     }
 
-    fn run(&mut self, states: &mut States, gap: f64) -> Option<usize> {
+    fn run(&mut self, states: &mut States, gap: f64) -> bool {
         let intervals = self.links.len();
         self.lag(states);
         let goal = gap;
@@ -320,10 +259,10 @@ impl<const W: usize> Program<W> {
         // Tangents are exact, curvatures of jerk are left out: where that makes steps too long they
         // go to and fro, and half of each is right.
         let (mut cap, mut before) = (1.0_f64, f64::INFINITY);
-        for step in 0..STEPS {
+        for _ in 0..STEPS {
             self.gather(states);
-            if !self.sweep() {
-                return None;
+            if !self.sweep.solve(self.ends) {
+                return false;
             }
             let (primal, dual) = self.reach(states);
             let (primal, dual) = (primal.min(cap), dual.min(cap));
@@ -335,18 +274,15 @@ impl<const W: usize> Program<W> {
             let duration = self.duration();
             let (gap, count) = self.complement();
             if !(gap.is_finite() && duration.is_finite()) {
-                return None;
-            }
-            if std::env::var("JERK_TRACE").is_ok() {
-                eprintln!("{step} T {duration:.6} gap {gap:.3e} r {worst:.2e} a {primal:.3} {dual:.3} mu {:.2e}", self.mu);
+                return false;
             }
             if gap <= goal * duration && worst <= closed {
-                return Some(step + 1);
+                return true;
             }
-            if worst > closed && worst > 0.8 * before && primal >= cap {
-                cap = (0.5 * cap).max(0.2);
+            if gap <= 3.0 * goal * duration && worst > closed && worst > 0.9 * before {
+                cap = (0.5 * cap.min(primal)).max(0.1);
             } else {
-                cap = (1.5 * cap).min(1.0);
+                cap = (GROW * cap).min(1.0);
             }
             before = worst;
             let least = primal.min(dual);
@@ -359,7 +295,7 @@ impl<const W: usize> Program<W> {
             };
             self.mu = (gap / count * shrink).max(0.3 * goal * duration / count);
         }
-        None
+        false
     }
 
     /// Slacks as they are where they are positive, multipliers to fit.
@@ -484,11 +420,15 @@ impl<const W: usize> Program<W> {
             let rho = 1.0 - states.x[k] * g - slack;
             value.xx += dual / slack * g * g;
             value.x += (mu - dual * rho) / slack * g;
-            self.values[k] = value;
+            self.sweep.values[k] = value;
         }
         for i in 0..self.links.len() {
             let (link, lag) = (&self.links[i], &self.lags[i]);
-            let mut block = Block::default();
+            let mut block = Stage {
+                by: lag.by,
+                rest: lag.r,
+                ..Stage::default()
+            };
             for end in 0..2 {
                 let y = self.jerk(states, i, end);
                 let pair = &self.jerks[i][end];
@@ -556,7 +496,7 @@ impl<const W: usize> Program<W> {
             block.h[0][0] += two * p0 * p0 + 2.0 * one * p0 * p0 * p0;
             block.h[2][2] += two * p1 * p1 + 2.0 * one * p1 * p1 * p1;
             block.h[2][0] += two * p0 * p1;
-            self.blocks[i] = block;
+            self.sweep.stages[i] = block;
         }
     }
 
@@ -572,128 +512,13 @@ impl<const W: usize> Program<W> {
         [lag.change_by, both, cube]
     }
 
-    /// Solves the quadratic model: `dx`, `du`. Whether it has a solution.
-    fn sweep(&mut self) -> bool {
-        let last = self.links.len();
-        // Gain and remaining condition of the last intervals.
-        let mut value = self.values[last];
-        // x at the end is given, and at rest u too: conditions c·(δx, δu) = right on the state before.
-        let mut condition: Option<[f64; 3]> = None;
-        for i in (0..last).rev() {
-            let lag = &self.lags[i];
-            let ([cx, c0, c1], r) = (lag.by, lag.r);
-            let block = &self.blocks[i];
-            // Substitute δx₁ by the equation between points; unknowns (δx₀, δu₀, δu₁).
-            let mut full = block.h;
-            for p in 0..4 {
-                for q in p + 1..4 {
-                    full[p][q] = full[q][p];
-                }
-            }
-            let mut g = block.g;
-            full[2][2] += value.xx;
-            full[2][3] += value.xu;
-            full[3][2] += value.xu;
-            full[3][3] += value.uu;
-            g[2] += value.x;
-            g[3] += value.u;
-            let to = [
-                [1.0, 0.0, cx, 0.0],
-                [0.0, 1.0, c0, 0.0],
-                [0.0, 0.0, c1, 1.0],
-            ];
-            let mut m = [[0.0; 3]; 3];
-            let mut c = [0.0; 3];
-            let mut shifted = [0.0; 4];
-            for p in 0..4 {
-                shifted[p] = g[p] + full[p][2] * r;
-            }
-            for p in 0..3 {
-                let mut row = [0.0; 4];
-                for q in 0..4 {
-                    row[q] = to[p][0] * full[0][q]
-                        + to[p][1] * full[1][q]
-                        + to[p][2] * full[2][q]
-                        + to[p][3] * full[3][q];
-                }
-                for q in 0..3 {
-                    m[p][q] = row[0] * to[q][0]
-                        + row[1] * to[q][1]
-                        + row[2] * to[q][2]
-                        + row[3] * to[q][3];
-                }
-                c[p] = (0..4).map(|q| to[p][q] * shifted[q]).sum();
-            }
-            let own = self.values[i];
-            m[0][0] += own.xx;
-            m[0][1] += own.xu;
-            m[1][0] += own.xu;
-            m[1][1] += own.uu;
-            c[0] += own.x;
-            c[1] += own.u;
-            let gain = if i + 1 == last {
-                // No control: the state before has to be such that the end is met.
-                let same = self.ends[1] == End::Clamped;
-                condition = Some([cx, if same { c0 + c1 } else { c0 }, -r]);
-                Gain {
-                    u: if same { 1.0 } else { 0.0 },
-                    ..Gain::default()
-                }
-            } else if let Some([to_x, to_u, right]) = condition.take() {
-                let by = to_x * c1 + to_u;
-                Gain {
-                    x: -to_x * cx / by,
-                    u: -to_x * c0 / by,
-                    constant: (right - to_x * r) / by,
-                }
-            } else if i == 0 && self.ends[0] == End::Clamped {
-                Gain {
-                    u: 1.0,
-                    ..Gain::default()
-                }
-            } else {
-                let pivot = m[2][2];
-                if !(pivot > 0.0 && pivot.is_finite()) {
-                    return false;
-                }
-                Gain {
-                    x: -m[2][0] / pivot,
-                    u: -m[2][1] / pivot,
-                    constant: -c[2] / pivot,
-                }
-            };
-            value = Value {
-                xx: m[0][0] + gain.x * (2.0 * m[0][2] + gain.x * m[2][2]),
-                xu: m[0][1] + gain.x * m[1][2] + gain.u * m[0][2] + gain.x * gain.u * m[2][2],
-                uu: m[1][1] + gain.u * (2.0 * m[1][2] + gain.u * m[2][2]),
-                x: c[0] + gain.constant * m[0][2] + gain.x * (c[2] + m[2][2] * gain.constant),
-                u: c[1] + gain.constant * m[1][2] + gain.u * (c[2] + m[2][2] * gain.constant),
-            };
-            self.gains[i] = gain;
-        }
-        self.dx[0] = 0.0;
-        self.du[0] = match self.ends[0] {
-            End::Rest => 0.0,
-            End::Clamped => -value.u / value.uu,
-        };
-        for i in 0..last {
-            let (lag, gain) = (&self.lags[i], &self.gains[i]);
-            let (dx, du) = (self.dx[i], self.du[i]);
-            let next = gain.x * dx + gain.u * du + gain.constant;
-            self.du[i + 1] = next;
-            self.dx[i + 1] = lag.by[0] * dx + lag.by[1] * du + lag.by[2] * next + lag.r;
-        }
-        self.dx[last] = 0.0;
-        self.dx.iter().chain(&self.du).all(|v| v.is_finite())
-    }
-
     /// How far the step may go, for states and slacks and for multipliers; these get their directions.
     fn reach(&mut self, states: &States) -> (f64, f64) {
         let (mut primal, mut dual) = (1.0_f64, 1.0_f64);
         for k in 1..self.points.len() - 1 {
             // x stays positive.
-            if self.dx[k] < 0.0 {
-                primal = primal.min(-0.9 * states.x[k] / self.dx[k]);
+            if self.sweep.dx[k] < 0.0 {
+                primal = primal.min(-0.9 * states.x[k] / self.sweep.dx[k]);
             }
         }
         let (mut most_primal, mut most_dual) = (0.0_f64, 0.0_f64);
@@ -723,7 +548,7 @@ impl<const W: usize> Program<W> {
             let pair = &mut self.accelerations[k];
             for j in 0..W {
                 let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
-                let dy = point.first[j] * self.du[k] + point.second[j] * self.dx[k];
+                let dy = point.first[j] * self.sweep.du[k] + point.second[j] * self.sweep.dx[k];
                 for (side, sign) in [(0, 1.0), (1, -1.0)] {
                     let rho = 1.0 - sign * y - pair.slack[side][j];
                     bound(
@@ -737,19 +562,24 @@ impl<const W: usize> Program<W> {
             let g = 1.0 / point.most;
             let [slack, dual] = &mut self.speeds[k];
             let rho = 1.0 - states.x[k] * g - *slack;
-            bound(slack, dual, rho, g * self.dx[k]);
+            bound(slack, dual, rho, g * self.sweep.dx[k]);
         }
         for i in 0..self.links.len() {
             let (link, lag) = (&self.links[i], &self.lags[i]);
             let [slack, dual] = &mut self.halfway[i];
-            let dy =
-                0.5 * (self.dx[i] + self.dx[i + 1]) + lag.quarter * (self.du[i] - self.du[i + 1]);
+            let dy = 0.5 * (self.sweep.dx[i] + self.sweep.dx[i + 1])
+                + lag.quarter * (self.sweep.du[i] - self.sweep.du[i + 1]);
             let rho = 1.0 - lag.halfway / link.most - *slack;
             bound(slack, dual, rho, dy / link.most);
             for end in 0..2 {
                 let y = self.jerk(states, i, end);
                 let (link, lag) = (&self.links[i], &self.lags[i]);
-                let d = [self.dx[i], self.du[i], self.dx[i + 1], self.du[i + 1]];
+                let d = [
+                    self.sweep.dx[i],
+                    self.sweep.du[i],
+                    self.sweep.dx[i + 1],
+                    self.sweep.du[i + 1],
+                ];
                 let turned = Self::turns(lag, states, i, end)
                     .map(|row| row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3]);
                 let mut dy = [0.0; W];
@@ -780,8 +610,8 @@ impl<const W: usize> Program<W> {
             *multiplier += dual * dl;
         });
         for k in 0..self.points.len() {
-            states.x[k] += primal * self.dx[k];
-            states.u[k] += primal * self.du[k];
+            states.x[k] += primal * self.sweep.dx[k];
+            states.u[k] += primal * self.sweep.du[k];
         }
     }
 
@@ -803,11 +633,4 @@ impl<const W: usize> Program<W> {
         }
         (sum, count)
     }
-}
-
-pub fn env(name: &str, default: f64) -> f64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(default)
 }
