@@ -279,7 +279,8 @@ impl<const W: usize> Program<W> {
             if gap <= goal * duration && worst <= closed {
                 return true;
             }
-            if gap <= 3.0 * goal * duration && worst > closed && worst > 0.9 * before {
+            let near = gap <= 3.0 * goal * duration && worst > closed;
+            if near && worst > (1.0 - 0.5 * primal) * before {
                 cap = (0.5 * cap.min(primal)).max(0.1);
             } else {
                 cap = (GROW * cap).min(1.0);
