@@ -3,6 +3,7 @@
 
 mod averaged;
 mod blend;
+mod bounds;
 mod certify;
 mod controller_rules;
 mod gate;
@@ -17,6 +18,7 @@ mod polynomial;
 mod profile;
 mod program;
 mod retime;
+mod rows;
 mod sampled;
 mod solver;
 mod spline;

@@ -7,6 +7,8 @@
 //! left is a program with a chain of small blocks, and an interior-point method whose steps cost one
 //! sweep back and one forth along it (a Riccati recursion); tangents are taken anew in each step.
 
+use super::bounds::{Bounds, Decrease};
+use super::rows::{rows, Link, Point};
 use super::spline::Spline;
 use super::states::{End, States};
 use super::sweep::{Stage, Sweep, Value};
@@ -18,37 +20,12 @@ const STEPS: usize = 60;
 const REACH: f64 = 0.99;
 /// Residual of the equations between points (a share of x) with which steps may end.
 const CLOSED: f64 = 1e-10;
+/// Smallest slack where a program begins.
+const LEAST: f64 = 1e-3;
 /// How much of each limit the motion may use where a program begins.
 const ROOM: f64 = 0.97;
 /// How fast steps become longer again after they were shortened.
 const GROW: f64 = 1.5;
-
-/// Rows of one grid point, limits and lanes of joints.
-#[derive(Debug, Clone, Copy)]
-struct Point<const W: usize> {
-    /// q′ and q″ by the acceleration limits.
-    first: [f64; W],
-    second: [f64; W],
-    /// Largest x.
-    most: f64,
-}
-
-/// Rows of one interval: q′, 3 q″ (both ends) and q‴ by the jerk limits.
-#[derive(Debug, Clone, Copy)]
-struct Link<const W: usize> {
-    first: [[f64; W]; 2],
-    second: [[f64; W]; 2],
-    third: [f64; W],
-    /// Largest x halfway.
-    most: f64,
-}
-
-/// Slack and multiplier of two bounds, one from above and one from below, in all lanes.
-#[derive(Debug, Clone, Copy)]
-struct Pair<const W: usize> {
-    slack: [[f64; W]; 2],
-    dual: [[f64; W]; 2],
-}
 
 /// What depends on the state within an interval and is taken as constant in a step.
 #[derive(Debug, Clone, Copy, Default)]
@@ -76,12 +53,11 @@ struct Program<const W: usize> {
     points: Vec<Point<W>>,
     links: Vec<Link<W>>,
     ends: [End; 2],
-    accelerations: Vec<Pair<W>>,
+    accelerations: Vec<Bounds<W>>,
     /// Jerk at both ends of each interval.
-    jerks: Vec<[Pair<W>; 2]>,
-    /// Slack and multiplier of the velocity bound of each point, and halfway in each interval.
-    speeds: Vec<[f64; 2]>,
-    halfway: Vec<[f64; 2]>,
+    jerks: Vec<[Bounds<W>; 2]>,
+    /// Velocity at each point, and halfway in the interval that follows.
+    speeds: Vec<Bounds<2>>,
     lags: Vec<Lag>,
     sweep: Sweep,
     mu: f64,
@@ -129,66 +105,6 @@ impl<const W: usize> Improve for Program<W> {
     }
 }
 
-/// The rows of all grid points and intervals.
-fn rows<const W: usize>(
-    spline: &Spline,
-    limits: &MotionLimits,
-    jerk: &[f64],
-    states: &States,
-) -> (Vec<Point<W>>, Vec<Link<W>>) {
-    let intervals = states.piece.len();
-    let mut points = Vec::with_capacity(intervals + 1);
-    let mut links = Vec::with_capacity(intervals);
-    let zero = [0.0; W];
-    for k in 0..=intervals {
-        let piece = states.piece[k.min(intervals - 1)];
-        let beside = [k.saturating_sub(1), k.min(intervals - 1)];
-        let [speed, force] = [0, 1].map(|kind| {
-            beside
-                .map(|i| states.share[i][kind])
-                .into_iter()
-                .fold(1.0_f64, f64::min)
-        });
-        let mut point = Point {
-            first: zero,
-            second: zero,
-            most: f64::MAX,
-        };
-        for joint in 0..spline.dof() {
-            let [_, d, dd] = spline.evaluate(piece, joint, states.s[k]);
-            let limit = limits.acceleration()[joint] * force;
-            point.first[joint] = d / limit;
-            point.second[joint] = dd / limit;
-            let fastest = limits.velocity()[joint] * speed / d.abs();
-            point.most = point.most.min(fastest * fastest);
-        }
-        points.push(point);
-    }
-    for i in 0..intervals {
-        let mut link = Link {
-            first: [zero; 2],
-            second: [zero; 2],
-            third: zero,
-            most: f64::MAX,
-        };
-        let middle = 0.5 * (states.s[i] + states.s[i + 1]);
-        for joint in 0..spline.dof() {
-            let limit = jerk[joint] * states.share[i][2];
-            for end in 0..2 {
-                let [_, d, dd] = spline.evaluate(states.piece[i], joint, states.s[i + end]);
-                link.first[end][joint] = d / limit;
-                link.second[end][joint] = 3.0 * dd / limit;
-            }
-            let [_, d, _] = spline.evaluate(states.piece[i], joint, middle);
-            let fastest = limits.velocity()[joint] * states.share[i][0] / d.abs();
-            link.most = link.most.min(fastest * fastest);
-            link.third[joint] = 6.0 * spline.cubic(states.piece[i], joint)[3] / limit;
-        }
-        links.push(link);
-    }
-    (points, links)
-}
-
 impl<const W: usize> Program<W> {
     fn new(
         spline: &Spline,
@@ -200,15 +116,10 @@ impl<const W: usize> Program<W> {
     ) -> Self {
         let (points, links) = rows(spline, limits, jerk, states);
         let intervals = links.len();
-        let pair = Pair {
-            slack: [[1.0; W]; 2],
-            dual: [[1.0; W]; 2],
-        };
         let mut program = Self {
-            accelerations: vec![pair; intervals + 1],
-            jerks: vec![[pair; 2]; intervals],
-            speeds: vec![[1.0; 2]; intervals + 1],
-            halfway: vec![[1.0; 2]; intervals],
+            accelerations: Vec::with_capacity(intervals + 1),
+            jerks: Vec::with_capacity(intervals),
+            speeds: Vec::with_capacity(intervals + 1),
             lags: vec![Lag::default(); intervals],
             sweep: Sweep::new(intervals),
             points,
@@ -219,32 +130,38 @@ impl<const W: usize> Program<W> {
         program.lag(states);
         program.slow_down(states, ROOM);
         program.lag(states);
-        let count = (intervals * 6 * W) as f64;
+        let count = program.count();
         program.mu = gap * program.duration() / count;
-        program.start(states, 1e-3);
+        program.start(states);
         program
     }
 
     /// Slows the motion down as a whole until all bounds are kept, at most a share `most` of each used.
     fn slow_down(&self, states: &mut States, most: f64) {
         let mut factor = 1.0_f64;
-        for (k, point) in self.points.iter().enumerate() {
-            factor = factor.max(states.x[k] / (point.most * most));
-            for j in 0..W {
-                let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
+        for k in 0..self.points.len() {
+            for y in self
+                .speed(states, k)
+                .into_iter()
+                .chain(self.force(states, k))
+            {
                 factor = factor.max(y.abs() / most);
             }
         }
-        for (i, link) in self.links.iter().enumerate() {
-            factor = factor.max(self.lags[i].halfway / (link.most * most));
-            for end in 0..2 {
-                for y in self.jerk(states, i, end) {
-                    factor = factor.max((y.abs() / most).powf(2.0 / 3.0));
-                }
+        let mut hardest = 0.0_f64;
+        for i in 0..self.links.len() {
+            for y in [0, 1].into_iter().flat_map(|end| self.jerk(states, i, end)) {
+                hardest = hardest.max(y.abs() / most);
             }
         }
+        let factor = factor.max(hardest.cbrt().powi(2));
         states.x.iter_mut().for_each(|x| *x /= factor);
         states.u.iter_mut().for_each(|u| *u /= factor);
+    }
+
+    /// How many bounds there are.
+    fn count(&self) -> f64 {
+        (self.links.len() * (6 * W + 4)) as f64
     }
 
     fn duration(&self) -> f64 {
@@ -255,6 +172,7 @@ impl<const W: usize> Program<W> {
         let intervals = self.links.len();
         self.lag(states);
         let goal = gap;
+        let count = self.count();
         let closed = CLOSED.max(1e-3 * goal);
         // Tangents are exact, curvatures of jerk are left out: where that makes steps too long they
         // go to and fro, and half of each is right.
@@ -264,15 +182,14 @@ impl<const W: usize> Program<W> {
             if !self.sweep.solve(self.ends) {
                 return false;
             }
-            let (primal, dual) = self.reach(states);
+            let [primal, dual] = self.reach(states);
             let (primal, dual) = (primal.min(cap), dual.min(cap));
-            self.advance(states, primal, dual);
+            let gap = self.advance(states, primal, dual);
             self.lag(states);
             let worst = (0..intervals).fold(0.0_f64, |most, i| {
                 most.max(self.lags[i].r.abs() / states.x[i].max(states.x[i + 1]))
             });
             let duration = self.duration();
-            let (gap, count) = self.complement();
             if !(gap.is_finite() && duration.is_finite()) {
                 return false;
             }
@@ -299,36 +216,40 @@ impl<const W: usize> Program<W> {
         false
     }
 
-    /// Slacks as they are where they are positive, multipliers to fit.
-    fn start(&mut self, states: &States, least: f64) {
-        let mu = self.mu;
+    /// Slacks as they are, multipliers to fit.
+    fn start(&mut self, states: &States) {
         for k in 0..self.points.len() {
-            let point = &self.points[k];
-            for j in 0..W {
-                let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
-                let slack = [(1.0 - y).max(least), (1.0 + y).max(least)];
-                for side in 0..2 {
-                    self.accelerations[k].slack[side][j] = slack[side];
-                    self.accelerations[k].dual[side][j] = mu / slack[side];
-                }
-            }
-            let slack = (1.0 - states.x[k] / point.most).max(least);
-            self.speeds[k] = [slack, mu / slack];
+            let bounds = Bounds::around(&self.force(states, k), self.mu, LEAST);
+            self.accelerations.push(bounds);
+            self.speeds
+                .push(Bounds::around(&self.speed(states, k), self.mu, LEAST));
         }
         for i in 0..self.links.len() {
-            let slack = (1.0 - self.lags[i].halfway / self.links[i].most).max(least);
-            self.halfway[i] = [slack, mu / slack];
-            for end in 0..2 {
-                let y = self.jerk(states, i, end);
-                for j in 0..W {
-                    let slack = [(1.0 - y[j]).max(least), (1.0 + y[j]).max(least)];
-                    for side in 0..2 {
-                        self.jerks[i][end].slack[side][j] = slack[side];
-                        self.jerks[i][end].dual[side][j] = mu / slack[side];
-                    }
-                }
-            }
+            let bounds =
+                [0, 1].map(|end| Bounds::around(&self.jerk(states, i, end), self.mu, LEAST));
+            self.jerks.push(bounds);
         }
+    }
+
+    /// Shares of the acceleration limits in use at a point.
+    #[inline(always)]
+    fn force(&self, states: &States, k: usize) -> [f64; W] {
+        let point = &self.points[k];
+        let mut y = [0.0; W];
+        for j in 0..W {
+            y[j] = point.first[j] * states.u[k] + point.second[j] * states.x[k];
+        }
+        y
+    }
+
+    /// ṡ² by its largest value at a point, and halfway to the next.
+    #[inline(always)]
+    fn speed(&self, states: &States, k: usize) -> [f64; 2] {
+        let after = match (self.lags.get(k), self.links.get(k)) {
+            (Some(lag), Some(link)) => lag.halfway / link.most,
+            _ => 0.0,
+        };
+        [states.x[k] / self.points[k].most, after]
     }
 
     /// Shares of the jerk limits in use at an end of an interval.
@@ -398,107 +319,92 @@ impl<const W: usize> Program<W> {
     fn gather(&mut self, states: &States) {
         let mu = self.mu;
         for k in 0..self.points.len() {
-            let (point, pair) = (&self.points[k], &self.accelerations[k]);
-            let mut value = Value::default();
-            for j in 0..W {
-                let (first, second) = (point.first[j], point.second[j]);
-                let y = first * states.u[k] + second * states.x[k];
-                let (mut weight, mut slope) = (0.0, 0.0);
-                for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                    let (slack, dual) = (pair.slack[side][j], pair.dual[side][j]);
-                    let rho = 1.0 - sign * y - slack;
-                    weight += dual / slack;
-                    slope += sign * (mu - dual * rho) / slack;
-                }
-                value.xx += weight * second * second;
-                value.xu += weight * first * second;
-                value.uu += weight * first * first;
-                value.x += slope * second;
-                value.u += slope * first;
-            }
-            let [slack, dual] = self.speeds[k];
-            let g = 1.0 / point.most;
-            let rho = 1.0 - states.x[k] * g - slack;
-            value.xx += dual / slack * g * g;
-            value.x += (mu - dual * rho) / slack * g;
-            self.sweep.values[k] = value;
-        }
-        for i in 0..self.links.len() {
-            let (link, lag) = (&self.links[i], &self.lags[i]);
-            let mut block = Stage {
-                by: lag.by,
-                rest: lag.r,
-                ..Stage::default()
+            let y = self.force(states, k);
+            let [weight, slope] = self.accelerations[k].weigh(&y, mu);
+            let (first, second) = (&self.points[k].first, &self.points[k].second);
+            let mut value = Value {
+                xx: sum(|j: usize| weight[j] * second[j] * second[j], W),
+                xu: sum(|j: usize| weight[j] * first[j] * second[j], W),
+                uu: sum(|j: usize| weight[j] * first[j] * first[j], W),
+                x: sum(|j: usize| slope[j] * second[j], W),
+                u: sum(|j: usize| slope[j] * first[j], W),
             };
-            for end in 0..2 {
-                let y = self.jerk(states, i, end);
-                let pair = &self.jerks[i][end];
-                // Sums over the joints, first by s⃛, ṡ s̈ and ṡ³.
-                let mut sums = [0.0; 6];
-                let mut slopes = [0.0; 3];
-                for j in 0..W {
-                    let (mut weight, mut slope) = (0.0, 0.0);
-                    for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                        let (slack, dual) = (pair.slack[side][j], pair.dual[side][j]);
-                        let rho = 1.0 - sign * y[j] - slack;
-                        weight += dual / slack;
-                        slope += sign * (mu - dual * rho) / slack;
-                    }
-                    let (p, q, r) = (link.first[end][j], link.second[end][j], link.third[j]);
-                    let (wp, wq) = (weight * p, weight * q);
-                    sums[0] += wp * p;
-                    sums[1] += wp * q;
-                    sums[2] += wp * r;
-                    sums[3] += wq * q;
-                    sums[4] += wq * r;
-                    sums[5] += weight * r * r;
-                    slopes[0] += slope * p;
-                    slopes[1] += slope * q;
-                    slopes[2] += slope * r;
-                }
-                let turns = Self::turns(lag, states, i, end);
-                let gram = [
-                    [sums[0], sums[1], sums[2]],
-                    [sums[1], sums[3], sums[4]],
-                    [sums[2], sums[4], sums[5]],
-                ];
-                for a in 0..4 {
-                    let column = [turns[0][a], turns[1][a], turns[2][a]];
-                    block.g[a] +=
-                        slopes[0] * column[0] + slopes[1] * column[1] + slopes[2] * column[2];
-                    let mapped = gram
-                        .map(|row| row[0] * column[0] + row[1] * column[1] + row[2] * column[2]);
-                    for b in 0..=a {
-                        block.h[a][b] += mapped[0] * turns[0][b]
-                            + mapped[1] * turns[1][b]
-                            + mapped[2] * turns[2][b];
-                    }
-                }
+            let y = self.speed(states, k);
+            let [weight, slope] = self.speeds[k].weigh(&y, mu);
+            let g = 1.0 / self.points[k].most;
+            value.xx += weight[0] * g * g;
+            value.x += slope[0] * g;
+            self.sweep.values[k] = value;
+            if k == self.links.len() {
+                break;
             }
-            let g = 1.0 / link.most;
-            let [slack, dual] = self.halfway[i];
-            let rho = 1.0 - lag.halfway * g - slack;
-            let row = [0.5 * g, lag.quarter * g, 0.5 * g, -lag.quarter * g];
+            let mut stage = self.stage(states, k);
+            let (link, lag) = (&self.links[k], &self.lags[k]);
+            let quarter = lag.quarter / link.most;
+            let row = [0.5 / link.most, quarter, 0.5 / link.most, -quarter];
             for a in 0..4 {
-                block.g[a] += (mu - dual * rho) / slack * row[a];
+                stage.g[a] += slope[1] * row[a];
                 for b in 0..=a {
-                    block.h[a][b] += dual / slack * row[a] * row[b];
+                    stage.h[a][b] += weight[1] * row[a] * row[b];
                 }
             }
-            // Time, by its first and second derivatives.
-            let [v0, v1] = lag.rate;
-            let sum = v0 + v1;
-            let scale = lag.h * sum;
-            let part = |v: f64| if v > 0.0 { 0.5 / v } else { 0.0 };
-            let (p0, p1) = (part(v0), part(v1));
-            let (one, two) = (scale / (sum * sum), 2.0 * scale / (sum * sum * sum));
-            block.g[0] -= one * p0;
-            block.g[2] -= one * p1;
-            block.h[0][0] += two * p0 * p0 + 2.0 * one * p0 * p0 * p0;
-            block.h[2][2] += two * p1 * p1 + 2.0 * one * p1 * p1 * p1;
-            block.h[2][0] += two * p0 * p1;
-            self.sweep.stages[i] = block;
+            self.sweep.stages[k] = stage;
         }
+    }
+
+    /// Time and jerk of an interval.
+    fn stage(&mut self, states: &States, i: usize) -> Stage {
+        let lag = self.lags[i];
+        let mut stage = Stage {
+            by: lag.by,
+            rest: lag.r,
+            ..Stage::default()
+        };
+        for end in 0..2 {
+            let y = self.jerk(states, i, end);
+            let [weight, slope] = self.jerks[i][end].weigh(&y, self.mu);
+            let link = &self.links[i];
+            // Sums over the joints, first by s⃛, ṡ s̈ and ṡ³.
+            let (p, q, r) = (&link.first[end], &link.second[end], &link.third);
+            let (pq, pr) = (
+                sum(|j: usize| weight[j] * p[j] * q[j], W),
+                sum(|j: usize| weight[j] * p[j] * r[j], W),
+            );
+            let qr = sum(|j: usize| weight[j] * q[j] * r[j], W);
+            let gram = [
+                [sum(|j: usize| weight[j] * p[j] * p[j], W), pq, pr],
+                [pq, sum(|j: usize| weight[j] * q[j] * q[j], W), qr],
+                [pr, qr, sum(|j: usize| weight[j] * r[j] * r[j], W)],
+            ];
+            let slopes = [
+                sum(|j: usize| slope[j] * p[j], W),
+                sum(|j: usize| slope[j] * q[j], W),
+                sum(|j: usize| slope[j] * r[j], W),
+            ];
+            let turns = Self::turns(&lag, states, i, end);
+            for a in 0..4 {
+                let column = [turns[0][a], turns[1][a], turns[2][a]];
+                stage.g[a] += slopes[0] * column[0] + slopes[1] * column[1] + slopes[2] * column[2];
+                let mapped =
+                    gram.map(|row| row[0] * column[0] + row[1] * column[1] + row[2] * column[2]);
+                for b in 0..=a {
+                    stage.h[a][b] +=
+                        mapped[0] * turns[0][b] + mapped[1] * turns[1][b] + mapped[2] * turns[2][b];
+                }
+            }
+        }
+        // Time is near 2 Δ / (ṡ₀ + ṡ₁), which is convex in x₀ and x₁.
+        let [v0, v1] = lag.rate;
+        let sum = v0 + v1;
+        let part = |v: f64| if v > 0.0 { 0.5 / v } else { 0.0 };
+        let (p0, p1) = (part(v0), part(v1));
+        let (one, two) = (lag.h / sum, 2.0 * lag.h / (sum * sum));
+        stage.g[0] -= one * p0;
+        stage.g[2] -= one * p1;
+        stage.h[0][0] += two * p0 * p0 + 2.0 * one * p0 * p0 * p0;
+        stage.h[2][2] += two * p1 * p1 + 2.0 * one * p1 * p1 * p1;
+        stage.h[2][0] += two * p0 * p1;
+        stage
     }
 
     /// Derivatives of s⃛, ṡ s̈ and ṡ³ at an end by x₀, s̈₀, x₁, s̈₁.
@@ -513,125 +419,69 @@ impl<const W: usize> Program<W> {
         [lag.change_by, both, cube]
     }
 
-    /// How far the step may go, for states and slacks and for multipliers; these get their directions.
-    fn reach(&mut self, states: &States) -> (f64, f64) {
-        let (mut primal, mut dual) = (1.0_f64, 1.0_f64);
-        for k in 1..self.points.len() - 1 {
+    /// How far the step may go, for states and slacks and for multipliers, which get their changes.
+    fn reach(&mut self, states: &States) -> [f64; 2] {
+        let mu = self.mu;
+        let (mut most, mut speeds) = (Decrease::none(), Decrease::none());
+        for k in 0..self.points.len() {
+            let (dx, du) = (self.sweep.dx[k], self.sweep.du[k]);
+            let point = &self.points[k];
+            let mut dy = [0.0; W];
+            for (j, dy) in dy.iter_mut().enumerate() {
+                *dy = point.first[j] * du + point.second[j] * dx;
+            }
+            self.accelerations[k].turn(&dy, mu, &mut most);
+            let mut dy = [dx / point.most, 0.0];
+            if let (Some(link), Some(lag)) = (self.links.get(k), self.lags.get(k)) {
+                let d = [dx, du, self.sweep.dx[k + 1], self.sweep.du[k + 1]];
+                dy[1] = (0.5 * (d[0] + d[2]) + lag.quarter * (d[1] - d[3])) / link.most;
+                for end in 0..2 {
+                    let [p, q, r] = Self::turns(lag, states, k, end)
+                        .map(|row| row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3]);
+                    let mut dy = [0.0; W];
+                    for (j, dy) in dy.iter_mut().enumerate() {
+                        *dy = link.first[end][j] * p + link.second[end][j] * q + link.third[j] * r;
+                    }
+                    self.jerks[k][end].turn(&dy, mu, &mut most);
+                }
+            }
+            self.speeds[k].turn(&dy, mu, &mut speeds);
+        }
+        let ([mut primal, dual], [fast, dual_fast]) = (most.reach(REACH), speeds.reach(REACH));
+        primal = primal.min(fast);
+        for k in 1..self.links.len() {
             // x stays positive.
             if self.sweep.dx[k] < 0.0 {
                 primal = primal.min(-0.9 * states.x[k] / self.sweep.dx[k]);
             }
         }
-        let (mut most_primal, mut most_dual) = (0.0_f64, 0.0_f64);
-        self.each(states, |slack, multiplier, ds, dl| {
-            most_primal = most_primal.max(-ds / *slack);
-            most_dual = most_dual.max(-dl / *multiplier);
-        });
-        if most_primal > REACH {
-            primal = primal.min(REACH / most_primal);
-        }
-        if most_dual > REACH {
-            dual = dual.min(REACH / most_dual);
-        }
-        (primal, dual)
+        [primal, dual.min(dual_fast)]
     }
 
-    /// Calls with slack, multiplier and their directions for all bounds.
-    fn each(&mut self, states: &States, mut call: impl FnMut(&mut f64, &mut f64, f64, f64)) {
-        let mu = self.mu;
-        let mut bound = |slack: &mut f64, dual: &mut f64, rho: f64, gd: f64| {
-            let ds = rho - gd;
-            let dl = (mu - *dual * ds) / *slack - *dual;
-            call(slack, dual, ds, dl);
-        };
-        for k in 0..self.points.len() {
-            let point = &self.points[k];
-            let pair = &mut self.accelerations[k];
-            for j in 0..W {
-                let y = point.first[j] * states.u[k] + point.second[j] * states.x[k];
-                let dy = point.first[j] * self.sweep.du[k] + point.second[j] * self.sweep.dx[k];
-                for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                    let rho = 1.0 - sign * y - pair.slack[side][j];
-                    bound(
-                        &mut pair.slack[side][j],
-                        &mut pair.dual[side][j],
-                        rho,
-                        sign * dy,
-                    );
-                }
-            }
-            let g = 1.0 / point.most;
-            let [slack, dual] = &mut self.speeds[k];
-            let rho = 1.0 - states.x[k] * g - *slack;
-            bound(slack, dual, rho, g * self.sweep.dx[k]);
-        }
-        for i in 0..self.links.len() {
-            let (link, lag) = (&self.links[i], &self.lags[i]);
-            let [slack, dual] = &mut self.halfway[i];
-            let dy = 0.5 * (self.sweep.dx[i] + self.sweep.dx[i + 1])
-                + lag.quarter * (self.sweep.du[i] - self.sweep.du[i + 1]);
-            let rho = 1.0 - lag.halfway / link.most - *slack;
-            bound(slack, dual, rho, dy / link.most);
-            for end in 0..2 {
-                let y = self.jerk(states, i, end);
-                let (link, lag) = (&self.links[i], &self.lags[i]);
-                let d = [
-                    self.sweep.dx[i],
-                    self.sweep.du[i],
-                    self.sweep.dx[i + 1],
-                    self.sweep.du[i + 1],
-                ];
-                let turned = Self::turns(lag, states, i, end)
-                    .map(|row| row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3]);
-                let mut dy = [0.0; W];
-                for (j, dy) in dy.iter_mut().enumerate() {
-                    *dy = link.first[end][j] * turned[0]
-                        + link.second[end][j] * turned[1]
-                        + link.third[j] * turned[2];
-                }
-                let pair = &mut self.jerks[i][end];
-                for j in 0..W {
-                    for (side, sign) in [(0, 1.0), (1, -1.0)] {
-                        let rho = 1.0 - sign * y[j] - pair.slack[side][j];
-                        bound(
-                            &mut pair.slack[side][j],
-                            &mut pair.dual[side][j],
-                            rho,
-                            sign * dy[j],
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    fn advance(&mut self, states: &mut States, primal: f64, dual: f64) {
-        self.each(states, |slack, multiplier, ds, dl| {
-            *slack += primal * ds;
-            *multiplier += dual * dl;
-        });
+    /// Goes that far; the sum of slacks times multipliers.
+    fn advance(&mut self, states: &mut States, primal: f64, dual: f64) -> f64 {
         for k in 0..self.points.len() {
             states.x[k] += primal * self.sweep.dx[k];
             states.u[k] += primal * self.sweep.du[k];
         }
+        let all = self.accelerations.iter_mut();
+        let all = all.chain(self.jerks.iter_mut().flatten());
+        let joints: f64 = all.map(|bounds| bounds.advance(primal, dual)).sum();
+        let speeds = self.speeds.iter_mut();
+        joints
+            + speeds
+                .map(|bounds| bounds.advance(primal, dual))
+                .sum::<f64>()
     }
+}
 
-    /// Sum of all slacks times multipliers, and how many.
-    fn complement(&self) -> (f64, f64) {
-        let (mut sum, mut count) = (0.0, 0.0);
-        let pairs = self.accelerations.iter().chain(self.jerks.iter().flatten());
-        for pair in pairs {
-            for side in 0..2 {
-                for j in 0..W {
-                    sum += pair.slack[side][j] * pair.dual[side][j];
-                }
-            }
-            count += 2.0 * W as f64;
-        }
-        for [slack, dual] in self.speeds.iter().chain(&self.halfway) {
-            sum += slack * dual;
-            count += 1.0;
-        }
-        (sum, count)
+/// Sum over all lanes, in two parts at once.
+#[inline(always)]
+fn sum(term: impl Fn(usize) -> f64, lanes: usize) -> f64 {
+    let mut parts = [0.0; 2];
+    for j in (0..lanes).step_by(2) {
+        parts[0] += term(j);
+        parts[1] += term(j + 1);
     }
+    parts[0] + parts[1]
 }
