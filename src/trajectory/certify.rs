@@ -11,6 +11,9 @@ use super::MotionLimits;
 /// Degrees of velocity, acceleration and jerk in time.
 const DEGREES: [usize; 3] = [8, 7, 6];
 
+/// Share of a limit up to which it is far.
+const FAR: f64 = 0.99;
+
 /// Shares of the limits that a motion between two knots uses.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Uses {
@@ -97,17 +100,25 @@ impl Certifier {
                 scale /= span;
                 let unit = scale / of[kind];
                 let degree = DEGREES[kind];
+                let (mut sum, mut size) = (0.0, 0.0);
+                for power in &powers[..=degree] {
+                    sum += power;
+                    size += power.abs();
+                }
+                uses.ends[0] = uses.ends[0].max((powers[0] * unit).abs());
+                uses.ends[1] = uses.ends[1].max((sum * unit).abs());
+                // A coarser bound does where the limit is far.
+                let most = &mut uses.most[kind];
+                if size * unit <= most.max(FAR) {
+                    *most = most.max(size * unit);
+                    continue;
+                }
                 for (i, row) in self.tables[kind][..=degree].iter().enumerate() {
                     let mut sum = 0.0;
-                    for k in 0..=degree {
-                        sum += row[k] * powers[k];
+                    for (entry, power) in row[..=i].iter().zip(&powers) {
+                        sum += entry * power;
                     }
-                    let share = (sum * unit).abs();
-                    uses.most[kind] = uses.most[kind].max(share);
-                    if i == 0 || i == degree {
-                        let end = usize::from(i > 0);
-                        uses.ends[end] = uses.ends[end].max(share);
-                    }
+                    *most = most.max((sum * unit).abs());
                 }
             }
         }

@@ -25,7 +25,7 @@ const MOST: f64 = 3000.0;
 /// Share of the time to build up an acceleration that is worth another grid point.
 const WORTH: f64 = 0.007;
 /// What is lost at most because the program is not solved further, as a share of the duration, round by round.
-const GAPS: [f64; 5] = [1e-2, 3e-3, 1e-3, 1e-4, 2e-5];
+const GAPS: [f64; 4] = [1e-2, 5e-3, 1e-3, 5e-5];
 /// Rounds after which the grid may be divided.
 const DIVIDED: usize = 3;
 /// Most rounds.
