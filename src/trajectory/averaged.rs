@@ -1,4 +1,5 @@
-//! Motion along a spline with limited jerk.
+//! Motion along a spline with limited jerk, the simple way: slower than need be, but it never fails. What
+//! `jerk` begins with, and falls back to.
 //!
 //! The fastest profile within velocity and acceleration limits has an acceleration that jumps. Its moving
 //! average over a window of time does not: the path is still followed exactly, for only the law s(t) is

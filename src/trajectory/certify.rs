@@ -2,7 +2,7 @@
 //!
 //! Between two knots s is a cubic of time and each joint a cubic of s: positions are polynomials of
 //! degree nine. The coefficients of a polynomial in the Bernstein basis bound it over the whole
-//! interval \[Farin2002\], and are near it where the interval is short.
+//! interval \[Farouki2012\], and are near it where the interval is short.
 
 use super::jerk::Knot;
 use super::spline::Spline;
@@ -123,5 +123,70 @@ impl Certifier {
             }
         }
         uses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::EndCondition;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+    proptest! {
+        #![proptest_config(Config {
+            cases: 300,
+            failure_persistence: None,
+            rng_algorithm: RngAlgorithm::ChaCha,
+            rng_seed: RngSeed::Fixed(0x0b0d),
+            ..Config::default()
+        })]
+
+        #[test]
+        fn bounds_hold_at_every_instant_and_are_near_what_is_used(
+            points in prop::collection::vec(prop::collection::vec(-2.0..2.0f64, 3), 4),
+            s in 1.0..1.5f64,
+            rate in 0.1..1.0f64,
+            acceleration in -1.0..1.0f64,
+            third in -5.0..5.0f64,
+            span in 0.01..0.3f64,
+        ) {
+            let spline =
+                Spline::with_knots(&[0.0, 1.0, 2.0, 3.0], &points, EndCondition::Natural).unwrap();
+            let limits = MotionLimits::new(vec![0.5; 3], vec![1.0; 3]).unwrap();
+            let jerk = [2.0; 3];
+            let knot = Knot { time: 0.0, s, rate, acceleration, jerk: third, piece: 1 };
+            let uses = Certifier::new().uses(&spline, &limits, &jerk, &knot, span);
+            let mut sampled = [0.0_f64; 3];
+            for part in 0..=400 {
+                let state = knot.after(span * f64::from(part) / 400.0);
+                let (v, u) = (state.rate, state.acceleration);
+                let mut here = 0.0_f64;
+                for joint in 0..3 {
+                    let [_, d, dd] = spline.evaluate(1, joint, state.s);
+                    let ddd = 6.0 * spline.cubic(1, joint)[3];
+                    let shares = [
+                        (d * v).abs() / 0.5,
+                        (d * u + dd * v * v).abs(),
+                        (d * third + 3.0 * dd * v * u + ddd * v * v * v).abs() / 2.0,
+                    ];
+                    for kind in 0..3 {
+                        sampled[kind] = sampled[kind].max(shares[kind]);
+                        here = here.max(shares[kind]);
+                    }
+                }
+                if part == 0 || part == 400 {
+                    let end = usize::from(part > 0);
+                    prop_assert!((uses.ends[end] - here).abs() < 1e-9 * (1.0 + here));
+                }
+            }
+            for kind in 0..3 {
+                prop_assert!(uses.most[kind] >= sampled[kind] * (1.0 - 1e-12));
+                // Far from a limit the bound may be coarse.
+                if sampled[kind] > 1.0 && span < 0.05 {
+                    prop_assert!(uses.most[kind] <= 1.05 * sampled[kind], "{:?} {:?}", uses, sampled);
+                }
+            }
+        }
     }
 }

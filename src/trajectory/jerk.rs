@@ -71,8 +71,11 @@ impl SmoothLaw {
     /// A near-fastest law along `spline` within all of `limits`, from rest to rest. `profile` is the
     /// fastest within velocity and acceleration limits.
     pub fn new(spline: &Spline, profile: &Profile, limits: &MotionLimits, jerk: &[f64]) -> Self {
-        optimal(spline, profile, limits, jerk)
-            .unwrap_or_else(|| averaged(spline, profile, limits, jerk))
+        optimal(spline, profile, limits, jerk).unwrap_or_else(|| {
+            let law = averaged(spline, profile, limits, jerk);
+            let uses = law.uses(&Certifier::new(), spline, limits, jerk);
+            law.slowed(factor(&uses))
+        })
     }
 
     /// How long it takes \[s\].
@@ -183,7 +186,8 @@ fn optimal(
         .iter()
         .zip(jerk)
         .fold(0.0_f64, |most, (a, j)| most.max(a / j))
-        .clamp(1e-3 * profile.duration(), 0.5 * profile.duration());
+        .max(1e-3 * profile.duration())
+        .min(0.5 * profile.duration());
     let first = average(spline, profile, limits, slowest);
     let duration = first.duration();
     if !(duration > 0.0 && duration.is_finite() && slowest > 0.0) {
@@ -245,4 +249,87 @@ fn factor(uses: &[Uses]) -> f64 {
     (velocity / (1.0 + VELOCITY_SLACK))
         .max((acceleration / (1.0 + SLACK)).sqrt())
         .max((jerk / (1.0 + SLACK)).cbrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::EndCondition;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+    fn within(law: &SmoothLaw, spline: &Spline, limits: &MotionLimits, jerk: &[f64]) -> bool {
+        factor(&law.uses(&Certifier::new(), spline, limits, jerk)) <= 1.0 + 1e-9
+    }
+
+    proptest! {
+        #![proptest_config(Config {
+            cases: 24,
+            failure_persistence: None,
+            rng_algorithm: RngAlgorithm::ChaCha,
+            rng_seed: RngSeed::Fixed(0x1e2c),
+            ..Config::default()
+        })]
+
+        /// The average of the fastest profile is the slow oracle: it can be done, so it must not be beaten
+        /// by it.
+        #[test]
+        fn the_optimum_is_found_and_no_average_is_faster(
+            (points, v, a, j) in (1..8usize).prop_flat_map(|n| (
+                prop::collection::vec(prop::collection::vec(-2.5..2.5f64, n), 2..9),
+                prop::collection::vec(0.5..3.0f64, n),
+                prop::collection::vec(2.0..15.0f64, n),
+                prop::collection::vec(5.0..200.0f64, n),
+            )),
+            clamped in any::<bool>(),
+        ) {
+            let knots: Vec<f64> = (0..points.len()).map(|k| k as f64).collect();
+            let ends = if clamped { EndCondition::Clamped } else { EndCondition::Natural };
+            let spline = Spline::with_knots(&knots, &points, ends).unwrap();
+            let limits = MotionLimits::new(v, a).unwrap();
+            let profile = Profile::fastest_from(&spline, &limits, None);
+            let law = optimal(&spline, &profile, &limits, &j);
+            prop_assert!(law.is_some());
+            let law = law.unwrap();
+            prop_assert!(law.holds_together());
+            prop_assert!(within(&law, &spline, &limits, &j));
+            let simple = averaged(&spline, &profile, &limits, &j);
+            prop_assert!(law.duration() <= simple.duration(), "{} {}", law.duration(), simple.duration());
+            prop_assert!(law.duration() >= profile.duration() * (1.0 - 1e-3));
+        }
+    }
+
+    #[test]
+    fn limits_of_any_size_give_a_motion() {
+        let points = [vec![0.0, 0.3], vec![1.0, -0.5], vec![1.5, 0.0]];
+        let spline = Spline::with_knots(&[0.0, 1.0, 2.0], &points, EndCondition::Natural).unwrap();
+        for acceleration in [1e-3, 1.0, 1e3, 1e6] {
+            for jerk in [1e-6, 1e-2, 1.0, 1e3, 1e9, f64::INFINITY] {
+                let limits = MotionLimits::new(vec![1.0; 2], vec![acceleration; 2]).unwrap();
+                let profile = Profile::fastest_from(&spline, &limits, None);
+                let jerk = [jerk, 2.0 * jerk];
+                let law = SmoothLaw::new(&spline, &profile, &limits, &jerk);
+                assert!(law.holds_together(), "{acceleration} {jerk:?}");
+                assert!(
+                    within(&law, &spline, &limits, &jerk),
+                    "{acceleration} {jerk:?}"
+                );
+                assert!(law.duration() >= 0.99 * profile.duration());
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_too_many_joints_for_lanes_is_averaged() {
+        let points: Vec<Vec<f64>> = (0..3)
+            .map(|k| (0..20).map(|j| f64::from(k * (j % 5)) * 0.1).collect())
+            .collect();
+        let spline = Spline::with_knots(&[0.0, 1.0, 2.0], &points, EndCondition::Natural).unwrap();
+        let limits = MotionLimits::new(vec![1.0; 20], vec![5.0; 20]).unwrap();
+        let profile = Profile::fastest_from(&spline, &limits, None);
+        let jerk = [50.0; 20];
+        assert_eq!(optimal(&spline, &profile, &limits, &jerk), None);
+        let law = SmoothLaw::new(&spline, &profile, &limits, &jerk);
+        assert!(law.holds_together() && within(&law, &spline, &limits, &jerk));
+    }
 }

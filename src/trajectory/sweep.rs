@@ -1,5 +1,5 @@
 //! A quadratic program along a chain of states, by one sweep back and one forth (a Riccati recursion,
-//! \[Dohrmann2008\]): the cost of a step of the interior-point method in `third_order`.
+//! \[Rao1998\]): the cost of a step of the interior-point method in `third_order`.
 //!
 //! Each point of the chain has a change (δx, δu). Within an interval δx₁ is linear in δx₀, δu₀ and δu₁, so
 //! that δu₁ is what is chosen. At both ends δx is zero, and δu as the [`End`] says.
@@ -149,4 +149,130 @@ fn reduced(stage: &Stage, after: &Value, own: &Value) -> ([[f64; 3]; 3], [f64; 3
         stage.g[3] + after.u + h32 * rest + c1 * slope,
     ];
     ([[m00, m10, m20], [m10, m11, m21], [m20, m21, m22]], c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+    /// The same program by one dense system of all states and multipliers.
+    fn dense(sweep: &Sweep, ends: [End; 2]) -> DVector<f64> {
+        let last = sweep.stages.len();
+        let states = 2 * (last + 1);
+        let mut equations: Vec<(Vec<(usize, f64)>, f64)> =
+            vec![(vec![(0, 1.0)], 0.0), (vec![(2 * last, 1.0)], 0.0)];
+        for (i, stage) in sweep.stages.iter().enumerate() {
+            equations.push((
+                vec![
+                    (2 * i, stage.by[0]),
+                    (2 * i + 1, stage.by[1]),
+                    (2 * i + 3, stage.by[2]),
+                    (2 * i + 2, -1.0),
+                ],
+                -stage.rest,
+            ));
+        }
+        for (end, [outer, inner]) in ends.into_iter().zip([[1, 3], [2 * last + 1, 2 * last - 1]]) {
+            equations.push(match end {
+                End::Rest => (vec![(outer, 1.0)], 0.0),
+                End::Clamped => (vec![(outer, 1.0), (inner, -1.0)], 0.0),
+            });
+        }
+        let size = states + equations.len();
+        let (mut matrix, mut right) = (DMatrix::zeros(size, size), DVector::zeros(size));
+        for (k, value) in sweep.values.iter().enumerate() {
+            let (x, u) = (2 * k, 2 * k + 1);
+            matrix[(x, x)] += value.xx;
+            matrix[(x, u)] += value.xu;
+            matrix[(u, x)] += value.xu;
+            matrix[(u, u)] += value.uu;
+            right[x] -= value.x;
+            right[u] -= value.u;
+        }
+        for (i, stage) in sweep.stages.iter().enumerate() {
+            for a in 0..4 {
+                right[2 * i + a] -= stage.g[a];
+                for b in 0..4 {
+                    matrix[(2 * i + a, 2 * i + b)] += stage.h[a.max(b)][a.min(b)];
+                }
+            }
+        }
+        for (row, (terms, value)) in equations.into_iter().enumerate() {
+            for (column, factor) in terms {
+                matrix[(states + row, column)] += factor;
+                matrix[(column, states + row)] += factor;
+            }
+            right[states + row] = value;
+        }
+        matrix.lu().solve(&right).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(Config {
+            cases: 60,
+            failure_persistence: None,
+            rng_algorithm: RngAlgorithm::ChaCha,
+            rng_seed: RngSeed::Fixed(0x5eed),
+            ..Config::default()
+        })]
+
+        #[test]
+        fn a_sweep_answers_as_one_dense_system_does(
+            intervals in 4..12usize,
+            numbers in prop::collection::vec(-1.0..1.0f64, 500),
+        ) {
+            let mut numbers = numbers.into_iter();
+            let mut next = || numbers.next().unwrap();
+            let mut sweep = Sweep::new(intervals);
+            for value in &mut sweep.values {
+                let (a, b, c) = (next(), next(), next());
+                *value = Value {
+                    xx: a * a + 0.1,
+                    xu: a * b,
+                    uu: b * b + c * c + 0.1,
+                    x: next(),
+                    u: next(),
+                };
+            }
+            for stage in &mut sweep.stages {
+                for _ in 0..5 {
+                    let row = [next(), next(), next(), next()];
+                    for a in 0..4 {
+                        for b in 0..=a {
+                            stage.h[a][b] += row[a] * row[b];
+                        }
+                    }
+                }
+                stage.g = [next(), next(), next(), next()];
+                stage.by = [1.0, 0.4, 0.4].map(|by| by * (1.0 + 0.3 * next()));
+                stage.rest = 0.1 * next();
+            }
+            for first in [End::Rest, End::Clamped] {
+                for second in [End::Rest, End::Clamped] {
+                    let ends = [first, second];
+                    prop_assert!(sweep.solve(ends));
+                    let expected = dense(&sweep, ends);
+                    for k in 0..sweep.dx.len() {
+                        let off = (sweep.dx[k] - expected[2 * k])
+                            .abs()
+                            .max((sweep.du[k] - expected[2 * k + 1]).abs());
+                        prop_assert!(off < 1e-7, "{:?}, point {}: {}", ends, k, off);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_convex_has_no_answer() {
+        let mut sweep = Sweep::new(5);
+        for stage in &mut sweep.stages {
+            stage.by = [1.0, 0.5, 0.5];
+            stage.h[3][3] = -1.0;
+        }
+        assert!(!sweep.solve([End::Rest; 2]));
+    }
 }

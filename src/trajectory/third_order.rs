@@ -1,11 +1,11 @@
 //! The fastest motion along a spline within velocity, acceleration and jerk limits.
 //!
-//! On a grid of path parameters the unknowns are x = ṡ² and u = s̈ at each point; in between s⃛ is
-//! constant, so that x and u at the far end are bound by one equation. Limits of velocity and
-//! acceleration are linear in both. A limit of jerk divided by ṡ has a right side 1/√x, which is
-//! convex: its tangent is a limit that holds all the more \[Wang2026\]. The time is convex too. What is
-//! left is a program with a chain of small blocks, and an interior-point method whose steps cost one
-//! sweep back and one forth along it (a Riccati recursion); tangents are taken anew in each step.
+//! On a grid of path parameters the unknowns are x = ṡ² and u = s̈ at each point \[Wang2026\]; in between s⃛
+//! is constant, so that one equation binds both ends of an interval, and any answer is a motion that a
+//! controller can be given as it is. Limits of velocity and acceleration are linear in x and u, those of
+//! jerk are not, nor is the equation: an interior-point method \[Nocedal2006\] takes the tangents of both anew
+//! in each step. Its steps cost one sweep back and forth along the grid (`sweep`). The time is convex
+//! in x; the curvature of the rest is left out, which costs steps, never a limit.
 
 use super::bounds::{Bounds, Decrease};
 use super::rows::{rows, Link, Point};
