@@ -39,8 +39,6 @@ struct Lag {
     /// s⃛, and its derivatives by x₀, s̈₀, x₁, s̈₁.
     change: f64,
     change_by: [f64; 4],
-    /// Derivatives of the time to cross by these.
-    time_by: [f64; 4],
     /// ṡ at both ends.
     rate: [f64; 2],
     /// x halfway: its derivatives by s̈₀ and −s̈₁ (those by x₀ and x₁ are ½), and its value.
@@ -307,7 +305,6 @@ impl<const W: usize> Program<W> {
                 r: (x0 + both * way - x1) / down,
                 change: change / h,
                 change_by,
-                time_by,
                 rate,
                 quarter: 0.25 * delta,
                 halfway: 0.5 * (x0 + x1) - 0.25 * delta * change,
