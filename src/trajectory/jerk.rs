@@ -71,11 +71,23 @@ impl SmoothLaw {
     /// A near-fastest law along `spline` within all of `limits`, from rest to rest. `profile` is the
     /// fastest within velocity and acceleration limits.
     pub fn new(spline: &Spline, profile: &Profile, limits: &MotionLimits, jerk: &[f64]) -> Self {
-        optimal(spline, profile, limits, jerk).unwrap_or_else(|| {
+        optimal(spline, profile, limits, jerk, None).unwrap_or_else(|| {
             let law = averaged(spline, profile, limits, jerk);
             let uses = law.uses(&Certifier::new(), spline, limits, jerk);
             law.slowed(factor(&uses))
         })
+    }
+
+    /// As [`SmoothLaw::new`], with shares of the velocity, acceleration and jerk limits alone as long as s is
+    /// below `until`; none where the method fails.
+    pub fn gentle_until(
+        spline: &Spline,
+        profile: &Profile,
+        limits: &MotionLimits,
+        jerk: &[f64],
+        (until, shares): (f64, [f64; 3]),
+    ) -> Option<Self> {
+        optimal(spline, profile, limits, jerk, Some((until, shares)))
     }
 
     /// How long it takes \[s\].
@@ -176,6 +188,7 @@ fn optimal(
     profile: &Profile,
     limits: &MotionLimits,
     jerk: &[f64],
+    gentle: Option<(f64, [f64; 3])>,
 ) -> Option<SmoothLaw> {
     let ends = spline
         .rests_at_ends()
@@ -195,6 +208,9 @@ fn optimal(
     }
     let step = (slowest / DENSITY).clamp(duration / MOST, duration / FEWEST);
     let mut states = States::new(spline, profile, &first, step, ends);
+    if let Some((until, shares)) = gentle {
+        states.ask_until(until, shares);
+    }
     let certifier = Certifier::new();
     let mut solver = program(spline, limits, jerk, ends, &mut states, COLD)?;
     let mut best: Option<SmoothLaw> = None;
@@ -288,7 +304,7 @@ mod tests {
             let spline = Spline::with_knots(&knots, &points, ends).unwrap();
             let limits = MotionLimits::new(v, a).unwrap();
             let profile = Profile::fastest_from(&spline, &limits, None);
-            let law = optimal(&spline, &profile, &limits, &j);
+            let law = optimal(&spline, &profile, &limits, &j, None);
             prop_assert!(law.is_some());
             let law = law.unwrap();
             prop_assert!(law.holds_together());
@@ -328,7 +344,7 @@ mod tests {
         let limits = MotionLimits::new(vec![1.0; 20], vec![5.0; 20]).unwrap();
         let profile = Profile::fastest_from(&spline, &limits, None);
         let jerk = [50.0; 20];
-        assert_eq!(optimal(&spline, &profile, &limits, &jerk), None);
+        assert_eq!(optimal(&spline, &profile, &limits, &jerk, None), None);
         let law = SmoothLaw::new(&spline, &profile, &limits, &jerk);
         assert!(law.holds_together() && within(&law, &spline, &limits, &jerk));
     }

@@ -101,6 +101,18 @@ impl States {
         self.asked.push(asked);
     }
 
+    /// Asks for lower shares of the limits as long as s is below `until`.
+    pub fn ask_until(&mut self, until: f64, shares: [f64; 3]) {
+        for ((s, share), asked) in self.s.iter().zip(&mut self.share).zip(&mut self.asked) {
+            if *s < until {
+                for kind in 0..3 {
+                    asked[kind] = asked[kind].min(shares[kind]);
+                    share[kind] = share[kind].min(shares[kind]);
+                }
+            }
+        }
+    }
+
     /// Time to cross an interval at constant s⃛: Δ = h (ṡ₀ + ṡ₁)/2 − h² (s̈₁ − s̈₀)/12.
     pub fn crossing(&self, interval: usize) -> f64 {
         let delta = self.s[interval + 1] - self.s[interval];
@@ -129,7 +141,10 @@ impl States {
         for (i, (used, pair)) in uses.iter().zip(law.knots.windows(2)).enumerate() {
             let excess = used.most.iter().fold(0.0_f64, |most, used| most.max(*used)) - 1.0;
             let span = pair[1].time - pair[0].time;
-            let idle = (1.0 - 0.5 * (used.ends[0].min(1.0) + used.ends[1].min(1.0))) * span;
+            let asked = self.asked[i];
+            let most = asked.iter().fold(0.0_f64, |most, share| most.max(*share));
+            let busy = used.ends.map(|used| (used / most).min(1.0));
+            let idle = (1.0 - 0.5 * (busy[0] + busy[1])) * span;
             // The intervals beside the ends are as they are: a part of one is like the whole.
             let parts = if i == 0 || i == last {
                 1
@@ -140,7 +155,7 @@ impl States {
             } else {
                 1
             };
-            let (piece, asked) = (self.piece[i], self.asked[i]);
+            let piece = self.piece[i];
             let share = if parts > 1 { asked } else { self.share[i] };
             next.push(self.s[i], self.x[i], self.u[i], piece, [share, asked]);
             for part in 1..parts {
