@@ -117,16 +117,16 @@ impl SmoothLaw {
         let mut time = 0.0;
         let mut knots = Vec::with_capacity(states.s.len());
         for (i, &piece) in states.piece.iter().enumerate() {
-            let h = states.crossing(i);
+            let crossing = states.crossing(i);
             knots.push(Knot {
                 time,
                 s: states.s[i],
-                rate: states.x[i].sqrt(),
+                rate: crossing.rate[0],
                 acceleration: states.u[i],
-                jerk: (states.u[i + 1] - states.u[i]) / h,
+                jerk: crossing.change,
                 piece,
             });
-            time += h;
+            time += crossing.time;
         }
         knots.push(Knot {
             time,

@@ -6,6 +6,7 @@ mod blend;
 mod bounds;
 mod certify;
 mod controller_rules;
+mod crossing;
 mod gate;
 mod gate_error;
 mod gate_motion;

@@ -1,6 +1,7 @@
 //! Grid points of a motion with limited jerk, and its state there.
 
 use super::certify::Uses;
+use super::crossing::Crossing;
 use super::jerk::SmoothLaw;
 use super::profile::Profile;
 use super::spline::Spline;
@@ -113,13 +114,14 @@ impl States {
         }
     }
 
-    /// Time to cross an interval at constant s⃛: Δ = h (ṡ₀ + ṡ₁)/2 − h² (s̈₁ − s̈₀)/12.
-    pub fn crossing(&self, interval: usize) -> f64 {
-        let delta = self.s[interval + 1] - self.s[interval];
-        let mean = 0.5 * (self.x[interval].sqrt() + self.x[interval + 1].sqrt());
-        let bend = (self.u[interval + 1] - self.u[interval]) / 12.0;
-        let root = (mean * mean - 4.0 * bend * delta).max(0.0).sqrt();
-        2.0 * delta / (mean + root)
+    /// How an interval is crossed.
+    pub fn crossing(&self, interval: usize) -> Crossing {
+        let next = interval + 1;
+        Crossing::new(
+            self.s[next] - self.s[interval],
+            [self.x[interval], self.x[next]],
+            [self.u[interval], self.u[next]],
+        )
     }
 
     /// Lowers the limits at the grid points so far that they hold in between.

@@ -8,6 +8,7 @@
 //! in x; the curvature of the rest is left out, which costs steps, never a limit.
 
 use super::bounds::{Bounds, Decrease};
+use super::crossing::Crossing;
 use super::rows::{rows, Link, Point};
 use super::spline::Spline;
 use super::states::{End, States};
@@ -27,25 +28,6 @@ const ROOM: f64 = 0.97;
 /// How fast steps become longer again after they were shortened.
 const GROW: f64 = 1.5;
 
-/// What depends on the state within an interval and is taken as constant in a step.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lag {
-    /// Time to cross.
-    h: f64,
-    /// Derivatives of x₁ by x₀, s̈₀ and s̈₁.
-    by: [f64; 3],
-    /// What x₁ lacks.
-    r: f64,
-    /// s⃛, and its derivatives by x₀, s̈₀, x₁, s̈₁.
-    change: f64,
-    change_by: [f64; 4],
-    /// ṡ at both ends.
-    rate: [f64; 2],
-    /// x halfway: its derivatives by s̈₀ and −s̈₁ (those by x₀ and x₁ are ½), and its value.
-    quarter: f64,
-    halfway: f64,
-}
-
 /// The program of one grid.
 struct Program<const W: usize> {
     points: Vec<Point<W>>,
@@ -56,7 +38,7 @@ struct Program<const W: usize> {
     jerks: Vec<[Bounds<W>; 2]>,
     /// Velocity at each point, and halfway in the interval that follows.
     speeds: Vec<Bounds<2>>,
-    lags: Vec<Lag>,
+    crossings: Vec<Crossing>,
     sweep: Sweep,
     mu: f64,
 }
@@ -118,16 +100,16 @@ impl<const W: usize> Program<W> {
             accelerations: Vec::with_capacity(intervals + 1),
             jerks: Vec::with_capacity(intervals),
             speeds: Vec::with_capacity(intervals + 1),
-            lags: vec![Lag::default(); intervals],
+            crossings: vec![Crossing::default(); intervals],
             sweep: Sweep::new(intervals),
             points,
             links,
             ends,
             mu: 0.0,
         };
-        program.lag(states);
+        program.cross(states);
         program.slow_down(states, ROOM);
-        program.lag(states);
+        program.cross(states);
         let count = program.count();
         program.mu = gap * program.duration() / count;
         program.start(states);
@@ -148,7 +130,7 @@ impl<const W: usize> Program<W> {
         }
         let mut hardest = 0.0_f64;
         for i in 0..self.links.len() {
-            for y in [0, 1].into_iter().flat_map(|end| self.jerk(states, i, end)) {
+            for y in [0, 1].into_iter().flat_map(|end| self.jerk(i, end)) {
                 hardest = hardest.max(y.abs() / most);
             }
         }
@@ -163,12 +145,12 @@ impl<const W: usize> Program<W> {
     }
 
     fn duration(&self) -> f64 {
-        self.lags.iter().map(|lag| lag.h).sum()
+        self.crossings.iter().map(|crossing| crossing.time).sum()
     }
 
     fn run(&mut self, states: &mut States, gap: f64) -> bool {
         let intervals = self.links.len();
-        self.lag(states);
+        self.cross(states);
         let goal = gap;
         let count = self.count();
         let closed = CLOSED.max(1e-3 * goal);
@@ -183,9 +165,9 @@ impl<const W: usize> Program<W> {
             let [primal, dual] = self.reach(states);
             let (primal, dual) = (primal.min(cap), dual.min(cap));
             let gap = self.advance(states, primal, dual);
-            self.lag(states);
+            self.cross(states);
             let worst = (0..intervals).fold(0.0_f64, |most, i| {
-                most.max(self.lags[i].r.abs() / states.x[i].max(states.x[i + 1]))
+                most.max(self.crossings[i].gap.abs() / states.x[i].max(states.x[i + 1]))
             });
             let duration = self.duration();
             if !(gap.is_finite() && duration.is_finite()) {
@@ -223,8 +205,7 @@ impl<const W: usize> Program<W> {
                 .push(Bounds::around(&self.speed(states, k), self.mu, LEAST));
         }
         for i in 0..self.links.len() {
-            let bounds =
-                [0, 1].map(|end| Bounds::around(&self.jerk(states, i, end), self.mu, LEAST));
+            let bounds = [0, 1].map(|end| Bounds::around(&self.jerk(i, end), self.mu, LEAST));
             self.jerks.push(bounds);
         }
     }
@@ -243,72 +224,29 @@ impl<const W: usize> Program<W> {
     /// ṡ² by its largest value at a point, and halfway to the next.
     #[inline(always)]
     fn speed(&self, states: &States, k: usize) -> [f64; 2] {
-        let after = match (self.lags.get(k), self.links.get(k)) {
-            (Some(lag), Some(link)) => lag.halfway / link.most,
+        let after = match (self.crossings.get(k), self.links.get(k)) {
+            (Some(crossing), Some(link)) => crossing.halfway / link.most,
             _ => 0.0,
         };
         [states.x[k] / self.points[k].most, after]
     }
 
     /// Shares of the jerk limits in use at an end of an interval.
-    fn jerk(&self, states: &States, i: usize, end: usize) -> [f64; W] {
-        let (link, lag) = (&self.links[i], &self.lags[i]);
-        let change = lag.change;
-        let (rate, u) = (lag.rate[end], states.u[i + end]);
-        let cube = rate * states.x[i + end];
+    #[inline(always)]
+    fn jerk(&self, i: usize, end: usize) -> [f64; W] {
+        let link = &self.links[i];
+        let [change, both, cube] = self.crossings[i].turns(end);
         let mut y = [0.0; W];
         for j in 0..W {
-            y[j] =
-                link.first[end][j] * change + link.second[end][j] * rate * u + link.third[j] * cube;
+            y[j] = link.first[end][j] * change + link.second[end][j] * both + link.third[j] * cube;
         }
         y
     }
 
-    fn lag(&mut self, states: &States) {
-        for i in 0..self.links.len() {
-            let delta = states.s[i + 1] - states.s[i];
-            let h = states.crossing(i);
-            let (x0, x1) = (states.x[i], states.x[i + 1]);
-            let (u0, u1) = (states.u[i], states.u[i + 1]);
-            let rate = [x0.sqrt(), x1.sqrt()];
-            let sum = rate[0] + rate[1];
-            // f = x₀ + (s̈₀ + s̈₁) (Δ + (s̈₁ − s̈₀) h²/12) − x₁ = 0, where h depends on all four.
-            let (both, change) = (u0 + u1, u1 - u0);
-            let way = delta + change * h * h / 12.0;
-            let by_time = both * change * h / 6.0;
-            let growth = (0.5 * sum - change * h / 6.0).max(1e-3 * sum);
-            let by_x = rate.map(|v| {
-                if v > 0.0 {
-                    -0.25 * h / (v * growth)
-                } else {
-                    0.0
-                }
-            });
-            let by_u = h * h / (12.0 * growth);
-            let bent = both * h * h / 12.0;
-            let down = (1.0 - by_time * by_x[1]).max(0.1);
-            let time_by = [by_x[0], -by_u, by_x[1], by_u];
-            let by_h = -change / (h * h);
-            let change_by = [
-                by_h * time_by[0],
-                by_h * time_by[1] - 1.0 / h,
-                by_h * time_by[2],
-                by_h * time_by[3] + 1.0 / h,
-            ];
-            self.lags[i] = Lag {
-                h,
-                by: [
-                    (1.0 + by_time * by_x[0]) / down,
-                    (way - bent - by_time * by_u) / down,
-                    (way + bent + by_time * by_u) / down,
-                ],
-                r: (x0 + both * way - x1) / down,
-                change: change / h,
-                change_by,
-                rate,
-                quarter: 0.25 * delta,
-                halfway: 0.5 * (x0 + x1) - 0.25 * delta * change,
-            };
+    /// Takes the tangents of all intervals.
+    fn cross(&mut self, states: &States) {
+        for (i, crossing) in self.crossings.iter_mut().enumerate() {
+            *crossing = states.crossing(i);
         }
     }
 
@@ -335,9 +273,9 @@ impl<const W: usize> Program<W> {
             if k == self.links.len() {
                 break;
             }
-            let mut stage = self.stage(states, k);
-            let (link, lag) = (&self.links[k], &self.lags[k]);
-            let quarter = lag.quarter / link.most;
+            let mut stage = self.stage(k);
+            let (link, crossing) = (&self.links[k], &self.crossings[k]);
+            let quarter = crossing.quarter / link.most;
             let row = [0.5 / link.most, quarter, 0.5 / link.most, -quarter];
             for a in 0..4 {
                 stage.g[a] += slope[1] * row[a];
@@ -350,15 +288,15 @@ impl<const W: usize> Program<W> {
     }
 
     /// Time and jerk of an interval.
-    fn stage(&mut self, states: &States, i: usize) -> Stage {
-        let lag = self.lags[i];
+    fn stage(&mut self, i: usize) -> Stage {
+        let crossing = self.crossings[i];
         let mut stage = Stage {
-            by: lag.by,
-            rest: lag.r,
+            by: crossing.by,
+            rest: crossing.gap,
             ..Stage::default()
         };
         for end in 0..2 {
-            let y = self.jerk(states, i, end);
+            let y = self.jerk(i, end);
             let [weight, slope] = self.jerks[i][end].weigh(&y, self.mu);
             let link = &self.links[i];
             // Sums over the joints, first by s⃛, ṡ s̈ and ṡ³.
@@ -378,7 +316,7 @@ impl<const W: usize> Program<W> {
                 sum(|j: usize| slope[j] * q[j], W),
                 sum(|j: usize| slope[j] * r[j], W),
             ];
-            let turns = Self::turns(&lag, states, i, end);
+            let turns = crossing.turns_by(end);
             for a in 0..4 {
                 let column = [turns[0][a], turns[1][a], turns[2][a]];
                 stage.g[a] += slopes[0] * column[0] + slopes[1] * column[1] + slopes[2] * column[2];
@@ -391,29 +329,17 @@ impl<const W: usize> Program<W> {
             }
         }
         // Time is near 2 Δ / (ṡ₀ + ṡ₁), which is convex in x₀ and x₁.
-        let [v0, v1] = lag.rate;
+        let [v0, v1] = crossing.rate;
         let sum = v0 + v1;
         let part = |v: f64| if v > 0.0 { 0.5 / v } else { 0.0 };
         let (p0, p1) = (part(v0), part(v1));
-        let (one, two) = (lag.h / sum, 2.0 * lag.h / (sum * sum));
+        let (one, two) = (crossing.time / sum, 2.0 * crossing.time / (sum * sum));
         stage.g[0] -= one * p0;
         stage.g[2] -= one * p1;
         stage.h[0][0] += two * p0 * p0 + 2.0 * one * p0 * p0 * p0;
         stage.h[2][2] += two * p1 * p1 + 2.0 * one * p1 * p1 * p1;
         stage.h[2][0] += two * p0 * p1;
         stage
-    }
-
-    /// Derivatives of s⃛, ṡ s̈ and ṡ³ at an end by x₀, s̈₀, x₁, s̈₁.
-    fn turns(lag: &Lag, states: &States, i: usize, end: usize) -> [[f64; 4]; 3] {
-        let rate = lag.rate[end];
-        let (mut both, mut cube) = ([0.0; 4], [0.0; 4]);
-        if rate > 0.0 {
-            both[2 * end] = 0.5 * states.u[i + end] / rate;
-            cube[2 * end] = 1.5 * rate;
-        }
-        both[2 * end + 1] = rate;
-        [lag.change_by, both, cube]
     }
 
     /// How far the step may go, for states and slacks and for multipliers, which get their changes.
@@ -429,11 +355,12 @@ impl<const W: usize> Program<W> {
             }
             self.accelerations[k].turn(&dy, mu, &mut most);
             let mut dy = [dx / point.most, 0.0];
-            if let (Some(link), Some(lag)) = (self.links.get(k), self.lags.get(k)) {
+            if let (Some(link), Some(crossing)) = (self.links.get(k), self.crossings.get(k)) {
                 let d = [dx, du, self.sweep.dx[k + 1], self.sweep.du[k + 1]];
-                dy[1] = (0.5 * (d[0] + d[2]) + lag.quarter * (d[1] - d[3])) / link.most;
+                dy[1] = (0.5 * (d[0] + d[2]) + crossing.quarter * (d[1] - d[3])) / link.most;
                 for end in 0..2 {
-                    let [p, q, r] = Self::turns(lag, states, k, end)
+                    let [p, q, r] = crossing
+                        .turns_by(end)
                         .map(|row| row[0] * d[0] + row[1] * d[1] + row[2] * d[2] + row[3] * d[3]);
                     let mut dy = [0.0; W];
                     for (j, dy) in dy.iter_mut().enumerate() {
