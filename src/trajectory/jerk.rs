@@ -14,9 +14,10 @@ use super::states::{End, States};
 use super::third_order::program;
 use super::MotionLimits;
 
-/// How far velocity limits, and the other limits, may be exceeded (a share of them).
-const VELOCITY_SLACK: f64 = 5e-5;
+/// How far limits of acceleration and jerk may be exceeded (a share of them).
 const SLACK: f64 = 3e-4;
+/// Slowing as a whole by that much is not worth another round.
+const SLOWED: f64 = 1.0 + 3e-5;
 /// Grid points in the time in which the slowest joint builds up its acceleration.
 const DENSITY: f64 = 5.0;
 /// Fewest grid points of a motion, and most (unless the spline has more knots).
@@ -237,7 +238,7 @@ fn optimal(
         {
             best = Some(law);
         }
-        if round >= last && factor <= 1.0 {
+        if round >= last && factor <= SLOWED {
             break;
         }
         if divided {
@@ -262,7 +263,7 @@ fn factor(uses: &[Uses]) -> f64 {
         }
     }
     let [velocity, acceleration, jerk] = most;
-    (velocity / (1.0 + VELOCITY_SLACK))
+    velocity
         .max((acceleration / (1.0 + SLACK)).sqrt())
         .max((jerk / (1.0 + SLACK)).cbrt())
 }
