@@ -105,10 +105,12 @@ impl<const W: usize> Bounds<W> {
     pub fn advance(&mut self, primal: f64, dual: f64) -> f64 {
         let mut sums = [0.0; W];
         for side in 0..2 {
-            for j in 0..W {
-                self.slack[side][j] += primal * self.work[0][side][j];
-                self.dual[side][j] += dual * self.work[1][side][j];
-                sums[j] += self.slack[side][j] * self.dual[side][j];
+            let (slack, multiplier) = (&mut self.slack[side], &mut self.dual[side]);
+            let [ds, dl] = &self.work;
+            for (j, sum) in sums.iter_mut().enumerate() {
+                slack[j] += primal * ds[side][j];
+                multiplier[j] += dual * dl[side][j];
+                *sum += slack[j] * multiplier[j];
             }
         }
         sums.into_iter().sum()

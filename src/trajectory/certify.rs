@@ -76,7 +76,7 @@ impl Certifier {
             }
         }
         let mut uses = Uses::default();
-        for joint in 0..spline.dof() {
+        for (joint, &hardest) in jerk.iter().enumerate().take(spline.dof()) {
             let [_, c1, c2, c3] = spline.cubic(knot.piece, joint);
             let first = c1 + s0 * (2.0 * c2 + 3.0 * c3 * s0);
             let second = c2 + 3.0 * c3 * s0;
@@ -90,7 +90,7 @@ impl Certifier {
             let of = [
                 limits.velocity()[joint],
                 limits.acceleration()[joint],
-                jerk[joint],
+                hardest,
             ];
             let mut scale = 1.0;
             for kind in 0..3 {

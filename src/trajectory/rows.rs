@@ -65,7 +65,7 @@ pub(super) fn rows<const W: usize>(
         next.most = f64::MAX;
         point.most = f64::MAX;
         let [fastest, hardest] = [0, 1].map(|kind| f64::min(before[kind], share[kind]));
-        for joint in 0..spline.dof() {
+        for (joint, &turn) in jerk.iter().enumerate().take(spline.dof()) {
             let (speed, force) = (limits.velocity()[joint], limits.acceleration()[joint]);
             let square = |d: f64, share: f64| {
                 let rate = speed * share / d.abs();
@@ -81,7 +81,7 @@ pub(super) fn rows<const W: usize>(
             next.second[joint] = dd1 / (force * share[1]);
             next.most = next.most.min(square(d1, share[0]));
             link.most = link.most.min(square(middle, share[0]));
-            let limit = jerk[joint] * share[2];
+            let limit = turn * share[2];
             link.first[0][joint] = d0 / limit;
             link.first[1][joint] = d1 / limit;
             link.second[0][joint] = 3.0 * dd0 / limit;

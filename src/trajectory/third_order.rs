@@ -214,11 +214,8 @@ impl<const W: usize> Program<W> {
     #[inline(always)]
     fn force(&self, states: &States, k: usize) -> [f64; W] {
         let point = &self.points[k];
-        let mut y = [0.0; W];
-        for j in 0..W {
-            y[j] = point.first[j] * states.u[k] + point.second[j] * states.x[k];
-        }
-        y
+        let (x, u) = (states.x[k], states.u[k]);
+        std::array::from_fn(|j| point.first[j] * u + point.second[j] * x)
     }
 
     /// ṡ² by its largest value at a point, and halfway to the next.
@@ -236,11 +233,8 @@ impl<const W: usize> Program<W> {
     fn jerk(&self, i: usize, end: usize) -> [f64; W] {
         let link = &self.links[i];
         let [change, both, cube] = self.crossings[i].turns(end);
-        let mut y = [0.0; W];
-        for j in 0..W {
-            y[j] = link.first[end][j] * change + link.second[end][j] * both + link.third[j] * cube;
-        }
-        y
+        let (first, second) = (&link.first[end], &link.second[end]);
+        std::array::from_fn(|j| first[j] * change + second[j] * both + link.third[j] * cube)
     }
 
     /// Takes the tangents of all intervals.
@@ -322,9 +316,9 @@ impl<const W: usize> Program<W> {
                 stage.g[a] += slopes[0] * column[0] + slopes[1] * column[1] + slopes[2] * column[2];
                 let mapped =
                     gram.map(|row| row[0] * column[0] + row[1] * column[1] + row[2] * column[2]);
-                for b in 0..=a {
-                    stage.h[a][b] +=
-                        mapped[0] * turns[0][b] + mapped[1] * turns[1][b] + mapped[2] * turns[2][b];
+                let [p, q, r] = &turns;
+                for (b, h) in stage.h[a][..=a].iter_mut().enumerate() {
+                    *h += mapped[0] * p[b] + mapped[1] * q[b] + mapped[2] * r[b];
                 }
             }
         }
