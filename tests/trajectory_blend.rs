@@ -81,6 +81,42 @@ fn a_blend_does_not_come_to_rest_in_between() {
 }
 
 #[test]
+fn a_blend_with_limited_jerk_does_not_come_to_rest_in_between() {
+    let jerk = 20.0;
+    let limits = MotionLimits::new(vec![1.0; 2], vec![2.0; 2]).unwrap();
+    let (chain, limits) = (chain(2, 3.0), limits.with_jerk(vec![jerk; 2]).unwrap());
+    let state = moving(vec![0.0, 0.0], vec![0.6, 0.0]);
+    let rest = stop_configuration(&chain, &state, &limits).unwrap();
+    let next = path(vec![rest.clone(), vec![1.0, 0.6], vec![1.2, 1.2]]);
+    let period = 0.002;
+    let joined = blend(&chain, &state, &next, &limits, period).unwrap();
+    assert_sound(&joined.trajectory, &state, &[1.2, 1.2], &limits);
+    assert!(!joined.rests_between);
+    let waiting = stop_then_go(&chain, &state, &next, &limits, period).unwrap();
+    assert!(joined.trajectory.duration() < waiting.trajectory.duration() - 0.1);
+    let slowest = joined
+        .trajectory
+        .points
+        .iter()
+        .filter(|p| p.time < joined.joined)
+        .map(|p| p.velocities[0].hypot(p.velocities[1]))
+        .fold(f64::INFINITY, f64::min);
+    assert!(slowest > 0.02, "{slowest}");
+    // The change of acceleration from sample to sample.
+    for pair in joined.trajectory.points.windows(2) {
+        for joint in 0..2 {
+            let change = (pair[1].accelerations[joint] - pair[0].accelerations[joint]).abs();
+            let span = pair[1].time - pair[0].time;
+            assert!(
+                change <= 1.01 * jerk * span + 1e-9,
+                "{change} in {span} at {}",
+                pair[0].time
+            );
+        }
+    }
+}
+
+#[test]
 fn after_joining_the_new_path_is_followed() {
     let (chain, limits) = (
         chain(2, 3.0),
@@ -222,5 +258,35 @@ proptest! {
         assert_sound(&waiting.trajectory, &state, &goal, &limits);
         prop_assert!(!joined.rests_between);
         prop_assert!(joined.trajectory.duration() <= 1.02 * waiting.trajectory.duration() + 0.02);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    #[test]
+    fn blends_with_limited_jerk_are_sound_on_random_input(
+        (q, qd, way, v, a) in (1..7usize).prop_flat_map(|n| (
+            prop::collection::vec(-1.0..1.0f64, n),
+            prop::collection::vec(-1.0..1.0f64, n),
+            prop::collection::vec(prop::collection::vec(-1.5..1.5f64, n), 1..4),
+            prop::collection::vec(0.5..3.0f64, n),
+            prop::collection::vec(2.0..20.0f64, n),
+        )),
+    ) {
+        let chain = chain(q.len(), 4.0);
+        let jerk = a.iter().map(|a| 10.0 * a).collect();
+        let limits = MotionLimits::new(v.clone(), a).unwrap().with_jerk(jerk).unwrap();
+        let qd: Vec<f64> = qd.iter().zip(&v).map(|(share, v)| share * v).collect();
+        let state = moving(q, qd);
+        let rest = stop_configuration(&chain, &state, &limits).unwrap();
+        let mut points = vec![rest];
+        points.extend(way);
+        let goal = points.last().unwrap().clone();
+        let next = path(points);
+        let joined = blend(&chain, &state, &next, &limits, 0.01).unwrap();
+        assert_sound(&joined.trajectory, &state, &goal, &limits);
+        let waiting = stop_then_go(&chain, &state, &next, &limits, 0.01).unwrap();
+        prop_assert!(joined.trajectory.duration() <= waiting.trajectory.duration());
     }
 }

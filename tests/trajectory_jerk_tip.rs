@@ -64,7 +64,7 @@ proptest! {
         let smooth = TimedPath::along(vec![spline.clone()], &limits).unwrap();
         let [velocity, acceleration, jerk] = shares(&smooth, &limits);
         prop_assert!(velocity <= 1.0 + 1e-6 && acceleration <= 1.0 + 1e-3, "{velocity} {acceleration}");
-        prop_assert!(jerk <= 1.0 + 5e-3, "{jerk}");
+        prop_assert!(jerk <= 1.0 + 1e-3, "{jerk}");
         prop_assert!(smooth.duration() >= fast.duration() * (1.0 - 1e-3));
         prop_assert!(smooth.duration() <= 3.0 * fast.duration() + 2.0);
         let (first, last) = (smooth.state(0.0), smooth.state(smooth.duration()));
@@ -129,6 +129,101 @@ fn tip(timed: &TimedPath, chain: &Chain) -> (f64, f64) {
         acceleration = acceleration.max((after - 2.0 * here + before).norm() / (step * step));
     }
     (speed, acceleration)
+}
+
+/// Shortest time from rest to rest over a distance \[s\]: seven phases or fewer.
+fn seven_phases(distance: f64, v: f64, a: f64, j: f64) -> f64 {
+    let speed_up = |v: f64| {
+        if v * j < a * a {
+            2.0 * (v / j).sqrt()
+        } else {
+            v / a + a / j
+        }
+    };
+    if distance >= v * speed_up(v) {
+        speed_up(v) + distance / v
+    } else if distance >= 2.0 * a * a * a / (j * j) {
+        let ramp = a / j;
+        2.0 * speed_up(0.5 * a * ((ramp * ramp + 4.0 * distance / a).sqrt() - ramp))
+    } else {
+        4.0 * (0.5 * distance / j).cbrt()
+    }
+}
+
+proptest! {
+    #![proptest_config(config(40))]
+
+    #[test]
+    fn straight_moves_take_as_long_as_the_closed_form_says(
+        (step, v, a, j) in (1..7usize).prop_flat_map(|n| (
+            prop::collection::vec(-2.5..2.5f64, n),
+            prop::collection::vec(0.2..3.0f64, n),
+            prop::collection::vec(0.5..15.0f64, n),
+            prop::collection::vec(2.0..200.0f64, n),
+        )),
+    ) {
+        let length = step.iter().map(|d| d * d).sum::<f64>().sqrt();
+        prop_assume!(length > 0.1);
+        let points = [vec![0.0; step.len()], step.clone()];
+        let spline = Spline::with_knots(&[0.0, length], &points, EndCondition::Natural).unwrap();
+        let limits = MotionLimits::new(v.clone(), a.clone()).unwrap();
+        let limits = limits.with_jerk(j.clone()).unwrap();
+        let timed = TimedPath::along(vec![spline], &limits).unwrap();
+        // What the slowest joint leaves to the parameter.
+        let along = |limits: &[f64]| {
+            let each = limits.iter().zip(&step).map(|(limit, d)| limit * length / d.abs());
+            each.fold(f64::INFINITY, f64::min)
+        };
+        let least = seven_phases(length, along(&v), along(&a), along(&j));
+        let ratio = timed.duration() / least;
+        prop_assert!((1.0 - 5e-4..1.0 + 3e-3).contains(&ratio), "{ratio}");
+    }
+}
+
+/// Waypoints close together on straight lines with corners, as a planner gives them.
+fn polyline(seed: u64) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let mut random = ik_support::Random(seed);
+    let chain = ik_support::six_joints();
+    let corners: Vec<Vec<f64>> = (0..5).map(|_| random.configuration(&chain)).collect();
+    let (mut knots, mut points) = (vec![0.0], vec![corners[0].clone()]);
+    for pair in corners.windows(2) {
+        for part in 1..=20 {
+            let share = f64::from(part) / 20.0;
+            let point: Vec<f64> = pair[0]
+                .iter()
+                .zip(&pair[1])
+                .map(|(from, to)| 0.3 * (from + share * (to - from)))
+                .collect();
+            let last = points.last().unwrap();
+            let step = point
+                .iter()
+                .zip(last)
+                .map(|(a, b)| (a - b) * (a - b))
+                .sum::<f64>();
+            knots.push(knots.last().unwrap() + step.sqrt());
+            points.push(point);
+        }
+    }
+    (knots, points)
+}
+
+#[test]
+fn dense_polylines_lose_little_by_limited_jerk() {
+    for seed in 0..4 {
+        let (knots, points) = polyline(seed);
+        let spline = Spline::with_knots(&knots, &points, EndCondition::Natural).unwrap();
+        let free = MotionLimits::new(vec![3.0; 6], vec![10.0; 6]).unwrap();
+        let limits = free.clone().with_jerk(vec![100.0; 6]).unwrap();
+        let fast = TimedPath::along(vec![spline.clone()], &free).unwrap();
+        let smooth = TimedPath::along(vec![spline], &limits).unwrap();
+        let [velocity, acceleration, jerk] = shares(&smooth, &limits);
+        assert!(velocity <= 1.0 + 1e-4 && acceleration <= 1.0 + 1e-3 && jerk <= 1.0 + 1e-3);
+        // The moving average took 1.7 times as long, and more.
+        let ratio = smooth.duration() / fast.duration();
+        assert!(ratio < 1.5, "{ratio}");
+        // Few knots: the law is not chopped up.
+        assert!(smooth.knots().len() < 10 * knots.len());
+    }
 }
 
 #[test]

@@ -22,6 +22,10 @@ pub const BLEND_START_TOLERANCE: f64 = 1e-6;
 const PHASES: usize = 8;
 /// Share of a joint's velocity limit that must be free before the new motion begins.
 const LEAST_ROOM: f64 = 0.02;
+/// Moments of a stop with limited jerk at which the new motion may begin, as shares of its duration.
+const BEGINS: [f64; 4] = [0.0, 0.25, 0.5, 0.75];
+/// Share of what such a stop leaves that the new motion is planned with.
+const ROOM: f64 = 0.98;
 /// Shares of all limits that are tried for the blend, until what a controller interpolates between
 /// samples stays within the limits too.
 const SHARES: [f64; 6] = [1.0, 0.95, 0.9, 0.8, 0.65, 0.5];
@@ -115,15 +119,19 @@ pub fn blend(
     period: f64,
 ) -> Result<Blend, BlendError> {
     let stop = checked_stop(chain, moving, next, limits)?;
-    // With a jerk limit the acceleration may not jump either, as it does where the room changes.
-    if limits.jerk().is_none() {
-        for share in SHARES {
-            let Ok(reduced) = limits.scaled(share, share) else {
-                break;
-            };
-            if let Some(blend) = superposed(chain, &stop, next, limits, &reduced, period)? {
-                return Ok(blend);
-            }
+    if limits.jerk().is_some() {
+        let simple = concatenated(chain, moving, &stop, next, limits, period)?;
+        let smooth = smoothly_superposed(chain, &stop, next, limits, period)?;
+        return Ok(smooth
+            .filter(|smooth| smooth.trajectory.duration() < simple.trajectory.duration())
+            .unwrap_or(simple));
+    }
+    for share in SHARES {
+        let Ok(reduced) = limits.scaled(share, share) else {
+            break;
+        };
+        if let Some(blend) = superposed(chain, &stop, next, limits, &reduced, period)? {
+            return Ok(blend);
         }
     }
     concatenated(chain, moving, &stop, next, limits, period)
@@ -272,6 +280,73 @@ impl Phases {
         whole.dedup();
         Some(whole)
     }
+}
+
+/// Stop and new motion at the same time where jerk is limited: the new motion begins at one of several
+/// moments of the stop, from rest, within what that leaves from then on; once the stop is over it has
+/// all of the limits. So no acceleration jumps, as it would where the room changes at once.
+fn smoothly_superposed(
+    chain: &Chain,
+    stop: &Trajectory,
+    next: &JointPath,
+    limits: &MotionLimits,
+    period: f64,
+) -> Result<Option<Blend>, BlendError> {
+    let joined = stop.duration();
+    let mut best: Option<Blend> = None;
+    for begin in BEGINS.map(|share| share * joined) {
+        let Some(room) = smooth_room(stop, begin, limits).filter(|_| joined > 0.0) else {
+            continue;
+        };
+        let timed = TimedPath::gentle_until(next, chain, limits, &room, joined - begin);
+        let timed = match timed {
+            Ok(Some(timed)) => timed,
+            Ok(None) | Err(RetimeError::NoMotion) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let duration = joined.max(begin + timed.duration());
+        let phases = Phases {
+            parts: vec![(begin, timed)],
+        };
+        let times = sample_times(duration, period);
+        let times = times.ok_or(RetimeError::Period { period, duration })?;
+        let points: Option<Vec<TrajectoryPoint>> = times
+            .into_iter()
+            .map(|time| phases.sum(stop, time))
+            .collect();
+        let Some(mut points) = points else {
+            continue;
+        };
+        if let Some(last) = points.last_mut() {
+            last.velocities.iter_mut().for_each(|v| *v = 0.0);
+        }
+        let trajectory = Trajectory {
+            joint_names: chain.joint_names(),
+            points,
+        };
+        let sooner = best
+            .as_ref()
+            .is_none_or(|best| trajectory.duration() < best.trajectory.duration());
+        if sooner && keeps_limits(chain, &trajectory, limits, stop) {
+            best = Some(Blend {
+                trajectory,
+                joined,
+                rests_between: false,
+            });
+        }
+    }
+    Ok(best)
+}
+
+/// What a stop with limited jerk leaves of the limits from `time` on, a little less than all of it; `None`
+/// if that is too little to move.
+fn smooth_room(stop: &Trajectory, time: f64, limits: &MotionLimits) -> Option<MotionLimits> {
+    let free = MotionLimits::new(limits.velocity().to_vec(), limits.acceleration().to_vec());
+    let room = room(stop, time, &free.ok()?)?;
+    let share = 1.0 - BLEND_STOP_SHARE;
+    let jerk = limits.jerk()?.iter().map(|jerk| share * jerk).collect();
+    let room = room.scaled(ROOM, ROOM).ok()?;
+    room.with_jerk(jerk).ok()
 }
 
 /// What the stop leaves of the limits from `time` on; `None` if that is too little to move.

@@ -1,29 +1,39 @@
 //! Motion along a spline with limited jerk.
 //!
-//! The fastest profile within velocity and acceleration limits has an acceleration that jumps. Its moving
-//! average over a window of time does not: the path is still followed exactly, for only the law s(t) is
-//! averaged, and the motion takes longer by the window alone. The average of a piecewise linear ṡ has a
-//! piecewise constant s⃛. What averaging does to the other limits, and what the curve itself adds to the jerk,
-//! is checked on every piece; where it is too much the limits of the profile are lowered around there and all
-//! is done again. Slowing down as a whole always ends it.
+//! The law s(t) has a piecewise constant s⃛. It is found on a grid (`third_order`), beginning with the
+//! average of the fastest motion without jerk limits over a window of time. What it uses of the limits
+//! between grid points is then bounded (`certify`): where that is too much, or where no limit is
+//! reached, the grid is divided; what is left is lowered at the grid points, and at last the motion
+//! is slowed as a whole. Should the method fail, the law is the average (`averaged`), which never does.
 
+use super::averaged::{average, averaged};
+use super::certify::{Certifier, Uses};
 use super::profile::Profile;
 use super::spline::Spline;
+use super::states::{End, States};
+use super::third_order::program;
 use super::MotionLimits;
 
-/// Rounds of lowering limits locally.
-const ROUNDS: usize = 30;
-/// Windows that are tried, as multiples of the time that the slowest joint needs to build up its
-/// acceleration. From full acceleration to full deceleration takes two.
-const WINDOWS: [f64; 3] = [1.0, 1.5, 2.0];
-/// How far limits may be exceeded by rounding (a share of them).
-const ROUNDING: f64 = 1e-9;
-/// Deviation of accelerations (a share of the limits) with which the profile is cut into pieces.
-const CUT: f64 = 5e-3;
-/// What local lowering aims at, so that it ends: a little below the limits.
-const AIM: f64 = 0.997;
-/// Points of a piece at which limits are checked.
-const CHECKS: usize = 4;
+/// How far limits of acceleration and jerk may be exceeded (a share of them).
+const SLACK: f64 = 3e-4;
+/// Slowing as a whole by that much is not worth another round.
+const SLOWED: f64 = 1.0 + 3e-5;
+/// Grid points in the time in which the slowest joint builds up its acceleration.
+const DENSITY: f64 = 5.0;
+/// Fewest grid points of a motion, and most (unless the spline has more knots).
+const FEWEST: f64 = 60.0;
+const MOST: f64 = 3000.0;
+/// Share of the time to build up an acceleration that is worth another grid point.
+const WORTH: f64 = 0.007;
+/// What is lost at most because the program is not solved further, as a share of the duration, round by round.
+const GAPS: [f64; 4] = [1e-2, 5e-3, 1e-3, 5e-5];
+/// Rounds after which the grid may be divided.
+const DIVIDED: usize = 3;
+/// Most rounds.
+const ROUNDS: usize = 8;
+/// Gap with which the first program begins, and those on a divided grid.
+const COLD: f64 = 0.5;
+const WARM: f64 = 0.05;
 
 /// A knot of a law with piecewise constant s⃛.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -40,7 +50,7 @@ pub(super) struct Knot {
 
 impl Knot {
     /// The state `since` later.
-    fn after(&self, since: f64) -> Self {
+    pub fn after(&self, since: f64) -> Self {
         let (u, j) = (self.acceleration, self.jerk);
         Self {
             time: self.time + since,
@@ -58,173 +68,27 @@ pub(super) struct SmoothLaw {
     pub knots: Vec<Knot>,
 }
 
-/// Shares of the limits in use, at one moment or at most.
-#[derive(Debug, Clone, Copy, Default)]
-struct Shares {
-    velocity: f64,
-    acceleration: f64,
-    jerk: f64,
-    /// Share of the jerk limit that a change of s̈ alone uses.
-    change: f64,
-}
-
-impl Shares {
-    fn max(self, other: Self) -> Self {
-        Self {
-            velocity: self.velocity.max(other.velocity),
-            acceleration: self.acceleration.max(other.acceleration),
-            jerk: self.jerk.max(other.jerk),
-            change: self.change.max(other.change),
-        }
-    }
-
-    /// How much slower the motion has to be as a whole.
-    fn stretch(&self) -> f64 {
-        self.velocity
-            .max(self.acceleration.sqrt())
-            .max(self.jerk.cbrt())
-    }
-}
-
 impl SmoothLaw {
-    /// A near-fastest law along `spline` within all of `limits`, from rest to rest, around the
-    /// fastest profile within velocity and acceleration limits.
+    /// A near-fastest law along `spline` within all of `limits`, from rest to rest. `profile` is the
+    /// fastest within velocity and acceleration limits.
     pub fn new(spline: &Spline, profile: &Profile, limits: &MotionLimits, jerk: &[f64]) -> Self {
-        let slowest = limits
-            .acceleration()
-            .iter()
-            .zip(jerk)
-            .fold(0.0_f64, |most, (a, j)| most.max(a / j));
-        let laws = WINDOWS
-            .into_iter()
-            .map(|times| Self::with_window(spline, profile.clone(), limits, jerk, times * slowest));
-        let mut best: Option<Self> = None;
-        for law in laws {
-            if best
-                .as_ref()
-                .is_none_or(|best| law.duration() < best.duration())
-            {
-                best = Some(law);
-            }
-        }
-        best.unwrap_or(Self { knots: Vec::new() })
+        optimal(spline, profile, limits, jerk, None).unwrap_or_else(|| {
+            let law = averaged(spline, profile, limits, jerk);
+            let uses = law.uses(&Certifier::new(), spline, limits, jerk);
+            law.slowed(factor(&uses))
+        })
     }
 
-    fn with_window(
+    /// As [`SmoothLaw::new`], with shares of the velocity, acceleration and jerk limits alone as long as s is
+    /// below `until`; none where the method fails.
+    pub fn gentle_until(
         spline: &Spline,
-        mut profile: Profile,
+        profile: &Profile,
         limits: &MotionLimits,
         jerk: &[f64],
-        window: f64,
-    ) -> Self {
-        let mut law = Self::average(spline, &profile, limits, window);
-        let mut best = law.clone();
-        let mut shortest = f64::INFINITY;
-        for round in 0..ROUNDS {
-            let shares: Vec<Shares> = law
-                .knots
-                .windows(2)
-                .map(|pair| piece_shares(spline, limits, jerk, &pair[0], pair[1].time))
-                .collect();
-            let worst = shares.iter().fold(Shares::default(), |m, s| m.max(*s));
-            let stretched = law.duration() * worst.stretch().max(1.0);
-            if stretched < shortest {
-                shortest = stretched;
-                best = law.clone();
-            }
-            if worst.stretch() <= 1.0 + ROUNDING || round + 1 == ROUNDS {
-                break;
-            }
-            lower(&mut profile, &law, &shares, window);
-            profile.solve(spline, limits);
-            law = Self::average(spline, &profile, limits, window);
-        }
-        best.stretched(spline, limits, jerk)
-    }
-
-    /// Slowed down as a whole until all limits hold.
-    fn stretched(mut self, spline: &Spline, limits: &MotionLimits, jerk: &[f64]) -> Self {
-        let worst = self
-            .knots
-            .windows(2)
-            .map(|pair| piece_shares(spline, limits, jerk, &pair[0], pair[1].time))
-            .fold(Shares::default(), Shares::max);
-        let factor = worst.stretch();
-        if factor > 1.0 && factor.is_finite() {
-            for knot in &mut self.knots {
-                knot.time *= factor;
-                knot.rate /= factor;
-                knot.acceleration /= factor * factor;
-                knot.jerk /= factor * factor * factor;
-            }
-        }
-        self
-    }
-
-    /// The moving average of a profile's law.
-    fn average(spline: &Spline, profile: &Profile, limits: &MotionLimits, window: f64) -> Self {
-        let law = Linear::new(spline, profile, limits);
-        let end = law.times.last().copied().unwrap_or(0.0);
-        let mut times: Vec<f64> = law.times.clone();
-        times.extend(law.times.iter().map(|time| time + window));
-        // Where the curve passes from one piece to the next its third derivative jumps.
-        times.sort_by(f64::total_cmp);
-        let least = 1e-9 * (end + window);
-        times.dedup_by(|later, earlier| *later - *earlier < least);
-        let mut knots: Vec<Knot> = Vec::with_capacity(times.len() + spline.pieces());
-        let state = |time: f64, next: f64| {
-            let middle = 0.5 * (time + next);
-            let slope = |at: f64| law.acceleration(at);
-            let (lead, lag) = (law.state(time), law.state(time - window));
-            Knot {
-                time,
-                s: (lead.2 - lag.2) / window,
-                rate: (lead.1 - lag.1) / window,
-                acceleration: (lead.0 - lag.0) / window,
-                jerk: (slope(middle) - slope(middle - window)) / window,
-                piece: 0,
-            }
-        };
-        for pair in times.windows(2) {
-            let mut knot = state(pair[0], pair[1]);
-            // Divided where it leaves a piece of the curve.
-            loop {
-                knot.piece = spline.piece_at(knot.s);
-                knots.push(knot);
-                let rest = pair[1] - knot.time;
-                let Some(&border) = spline.knots().get(knot.piece + 1) else {
-                    break;
-                };
-                if rest <= least
-                    || knot.after(rest).s <= border
-                    || knot.piece + 1 >= spline.pieces()
-                {
-                    break;
-                }
-                let (mut low, mut high) = (0.0, rest);
-                for _ in 0..60 {
-                    let middle = 0.5 * (low + high);
-                    if knot.after(middle).s < border {
-                        low = middle;
-                    } else {
-                        high = middle;
-                    }
-                }
-                if high <= least || rest - high <= least {
-                    break;
-                }
-                knot = knot.after(high);
-                knot.s = knot.s.max(border);
-            }
-        }
-        let last = spline.knots().last().copied().unwrap_or(0.0);
-        knots.push(Knot {
-            time: times.last().copied().unwrap_or(0.0),
-            s: last,
-            piece: spline.pieces().saturating_sub(1),
-            ..Knot::default()
-        });
-        Self { knots }
+        (until, shares): (f64, [f64; 3]),
+    ) -> Option<Self> {
+        optimal(spline, profile, limits, jerk, Some((until, shares)))
     }
 
     /// How long it takes \[s\].
@@ -239,7 +103,7 @@ impl SmoothLaw {
             return (0, 0.0, 0.0, 0.0);
         };
         let Some(next) = self.knots.get(after) else {
-            return (knot.piece, knot.s, 0.0, 0.0);
+            return (knot.piece, knot.s, 0.0, knot.acceleration);
         };
         let state = knot.after((time - knot.time).max(0.0));
         (
@@ -249,147 +113,240 @@ impl SmoothLaw {
             state.acceleration,
         )
     }
+
+    fn of(states: &States) -> Self {
+        let mut time = 0.0;
+        let mut knots = Vec::with_capacity(states.s.len());
+        for (i, &piece) in states.piece.iter().enumerate() {
+            let crossing = states.crossing(i);
+            knots.push(Knot {
+                time,
+                s: states.s[i],
+                rate: crossing.rate[0],
+                acceleration: states.u[i],
+                jerk: crossing.change,
+                piece,
+            });
+            time += crossing.time;
+        }
+        knots.push(Knot {
+            time,
+            s: states.s.last().copied().unwrap_or(0.0),
+            acceleration: states.u.last().copied().unwrap_or(0.0),
+            piece: states.piece.last().copied().unwrap_or(0),
+            ..Knot::default()
+        });
+        Self { knots }
+    }
+
+    /// What each interval uses of the limits.
+    pub fn uses(
+        &self,
+        certifier: &Certifier,
+        spline: &Spline,
+        limits: &MotionLimits,
+        jerk: &[f64],
+    ) -> Vec<Uses> {
+        let pairs = self.knots.windows(2);
+        pairs
+            .map(|pair| {
+                let span = pair[1].time - pair[0].time;
+                certifier.uses(spline, limits, jerk, &pair[0], span)
+            })
+            .collect()
+    }
+
+    /// Slowed down as a whole by that factor, if it is above 1.
+    fn slowed(mut self, factor: f64) -> Self {
+        if factor > 1.0 && factor.is_finite() {
+            for knot in &mut self.knots {
+                knot.time *= factor;
+                knot.rate /= factor;
+                knot.acceleration /= factor * factor;
+                knot.jerk /= factor * factor * factor;
+            }
+        }
+        self
+    }
+
+    /// Whether it is a motion at all: finite, forwards, each state following from the one before.
+    fn holds_together(&self) -> bool {
+        let length =
+            self.knots.last().map_or(0.0, |k| k.s) - self.knots.first().map_or(0.0, |k| k.s);
+        self.knots.windows(2).all(|pair| {
+            let end = pair[0].after(pair[1].time - pair[0].time);
+            pair[1].time > pair[0].time
+                && pair[1].s > pair[0].s
+                && pair[0].rate >= 0.0
+                && (end.s - pair[1].s).abs() <= 1e-9 * length
+        })
+    }
 }
 
-/// Largest shares of the limits on the piece of a law from `knot` to the time `end`.
-fn piece_shares(
+/// The fastest law, by the method of `third_order`; none where that fails.
+fn optimal(
     spline: &Spline,
+    profile: &Profile,
     limits: &MotionLimits,
     jerk: &[f64],
-    knot: &Knot,
-    end: f64,
-) -> Shares {
-    let mut most = Shares::default();
-    let span = end - knot.time;
-    for part in 0..=CHECKS {
-        let state = knot.after(span * part as f64 / CHECKS as f64);
-        let (rate, u) = (state.rate, state.acceleration);
-        for (joint, &limit) in jerk.iter().enumerate() {
-            let [_, d, dd] = spline.evaluate(knot.piece, joint, state.s);
-            let ddd = 6.0 * spline.cubic(knot.piece, joint)[3];
-            let full = d * knot.jerk + 3.0 * dd * rate * u + ddd * rate * rate * rate;
-            most = most.max(Shares {
-                velocity: (d * rate).abs() / limits.velocity()[joint],
-                acceleration: (d * u + dd * rate * rate).abs() / limits.acceleration()[joint],
-                jerk: full.abs() / limit,
-                change: (d * knot.jerk).abs() / limit,
-            });
-        }
+    gentle: Option<(f64, [f64; 3])>,
+) -> Option<SmoothLaw> {
+    let ends = spline
+        .rests_at_ends()
+        .map(|still| if still { End::Clamped } else { End::Rest });
+    // Time in which the slowest joint builds up its acceleration.
+    let slowest = limits
+        .acceleration()
+        .iter()
+        .zip(jerk)
+        .fold(0.0_f64, |most, (a, j)| most.max(a / j))
+        .max(1e-3 * profile.duration())
+        .min(0.5 * profile.duration());
+    let first = average(spline, profile, limits, slowest);
+    let duration = first.duration();
+    if !(duration > 0.0 && duration.is_finite() && slowest > 0.0) {
+        return None;
     }
-    most
-}
-
-/// Lowers the limits of the profile wherever the averaged law goes over any.
-fn lower(profile: &mut Profile, law: &SmoothLaw, shares: &[Shares], window: f64) {
-    let count = profile.piece.len();
-    let (mut velocity, mut acceleration) = (vec![1.0_f64; count], vec![1.0_f64; count]);
-    for (pair, share) in law.knots.windows(2).zip(shares) {
-        if share.stretch() <= AIM.sqrt() || share.stretch() <= 1.0 {
-            continue;
+    let step = (slowest / DENSITY).clamp(duration / MOST, duration / FEWEST);
+    let mut states = States::new(spline, profile, &first, step, ends);
+    if let Some((until, shares)) = gentle {
+        states.ask_until(until, shares);
+    }
+    let certifier = Certifier::new();
+    let mut solver = program(spline, limits, jerk, ends, &mut states, COLD)?;
+    let mut best: Option<SmoothLaw> = None;
+    for round in 0..ROUNDS {
+        let last = GAPS.len() - 1;
+        if !solver.improve(&mut states, GAPS[round.min(last)]) {
+            break;
         }
-        // A change of s̈ is made smaller by smaller accelerations, the rest by less speed.
-        let by_change = if share.change > 0.5 * share.jerk {
-            share.jerk
-        } else {
-            1.0
-        };
-        let by_speed = if share.change > 0.5 * share.jerk {
-            1.0
-        } else {
-            share.jerk.cbrt()
-        };
-        let wanted_velocity = AIM / share.velocity.max(by_speed).max(1.0);
-        let wanted_acceleration = AIM / share.acceleration.max(by_change).max(1.0);
-        let (from, to) = (pair[0].time - window, pair[1].time);
-        let first = profile.t.partition_point(|&t| t < from).saturating_sub(1);
-        for i in first..count {
-            if profile.t[i] > to {
+        let law = SmoothLaw::of(&states);
+        let uses = law.uses(&certifier, spline, limits, jerk);
+        let factor = factor(&uses);
+        if !factor.is_finite() {
+            break;
+        }
+        states.lower(&uses);
+        let divided = round < DIVIDED && states.divide(&law, &uses, WORTH * slowest);
+        // The first rounds leave gaps between the states.
+        let whole = law.holds_together();
+        let law = law.slowed(factor);
+        if whole
+            && best
+                .as_ref()
+                .is_none_or(|best| law.duration() < best.duration())
+        {
+            best = Some(law);
+        }
+        if round >= last && factor <= SLOWED {
+            break;
+        }
+        if divided {
+            let Some(next) = program(spline, limits, jerk, ends, &mut states, WARM) else {
                 break;
-            }
-            if share.velocity.max(by_speed) > 1.0 {
-                velocity[i] = velocity[i].min(wanted_velocity);
-            }
-            if share.acceleration.max(by_change) > 1.0 {
-                acceleration[i] = acceleration[i].min(wanted_acceleration);
-            }
+            };
+            solver = next;
+        } else {
+            solver.limit(spline, limits, jerk, &states);
         }
     }
-    for i in 0..count {
-        profile.velocity_share[i] *= velocity[i].max(0.7);
-        profile.acceleration_share[i] *= acceleration[i].max(0.7);
-    }
+    best
 }
 
-/// A law with piecewise constant s̈, and its integrals.
-struct Linear {
-    times: Vec<f64>,
-    s: Vec<f64>,
-    rates: Vec<f64>,
-    /// ∫ s dt up to each time.
-    areas: Vec<f64>,
+/// How much slower a motion that `uses` the limits has to be.
+fn factor(uses: &[Uses]) -> f64 {
+    let mut most = [0.0_f64; 3];
+    for uses in uses {
+        for (most, used) in most.iter_mut().zip(uses.most) {
+            // Not a number counts as too much.
+            *most = if *most >= used { *most } else { used };
+        }
+    }
+    let [velocity, acceleration, jerk] = most;
+    velocity
+        .max((acceleration / (1.0 + SLACK)).sqrt())
+        .max((jerk / (1.0 + SLACK)).cbrt())
 }
 
-impl Linear {
-    fn new(spline: &Spline, profile: &Profile, limits: &MotionLimits) -> Self {
-        let first = profile.s.first().copied().unwrap_or(0.0);
-        let mut law = Self {
-            times: vec![0.0],
-            s: vec![first],
-            rates: vec![profile.x.first().map_or(0.0, |x| x.sqrt())],
-            areas: vec![0.0],
-        };
-        // At a clamped end ṡ is not zero although the arm rests; averaging needs it to be.
-        law.rates[0] = 0.0;
-        let (mut time, mut s0, mut rate) = (0.0, first, 0.0);
-        let count = profile.piece.len();
-        for interval in 0..count {
-            let parts = profile.parts(interval, spline, limits, CUT);
-            for part in 1..=parts {
-                let (s, x) = profile.inside(interval, part as f64 / parts as f64);
-                let last = interval + 1 == count && part == parts;
-                let next = if last { 0.0 } else { x.sqrt() };
-                let step = 2.0 * (s - s0) / (rate + next);
-                let u = (next - rate) / step;
-                let area = step * (s0 + step * (0.5 * rate + step * u / 6.0));
-                time += step;
-                law.areas
-                    .push(law.areas.last().copied().unwrap_or(0.0) + area);
-                law.times.push(time);
-                law.s.push(s);
-                law.rates.push(next);
-                (s0, rate) = (s, next);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::EndCondition;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+    fn within(law: &SmoothLaw, spline: &Spline, limits: &MotionLimits, jerk: &[f64]) -> bool {
+        factor(&law.uses(&Certifier::new(), spline, limits, jerk)) <= 1.0 + 1e-9
+    }
+
+    proptest! {
+        #![proptest_config(Config {
+            cases: 24,
+            failure_persistence: None,
+            rng_algorithm: RngAlgorithm::ChaCha,
+            rng_seed: RngSeed::Fixed(0x1e2c),
+            ..Config::default()
+        })]
+
+        /// The average of the fastest profile is the slow oracle: it can be done, so it must not be beaten
+        /// by it.
+        #[test]
+        fn the_optimum_is_found_and_no_average_is_faster(
+            (points, v, a, j) in (1..8usize).prop_flat_map(|n| (
+                prop::collection::vec(prop::collection::vec(-2.5..2.5f64, n), 2..9),
+                prop::collection::vec(0.5..3.0f64, n),
+                prop::collection::vec(2.0..15.0f64, n),
+                prop::collection::vec(5.0..200.0f64, n),
+            )),
+            clamped in any::<bool>(),
+        ) {
+            let knots: Vec<f64> = (0..points.len()).map(|k| k as f64).collect();
+            let ends = if clamped { EndCondition::Clamped } else { EndCondition::Natural };
+            let spline = Spline::with_knots(&knots, &points, ends).unwrap();
+            let limits = MotionLimits::new(v, a).unwrap();
+            let profile = Profile::fastest_from(&spline, &limits, None);
+            let law = optimal(&spline, &profile, &limits, &j, None);
+            prop_assert!(law.is_some());
+            let law = law.unwrap();
+            prop_assert!(law.holds_together());
+            prop_assert!(within(&law, &spline, &limits, &j));
+            let simple = averaged(&spline, &profile, &limits, &j);
+            prop_assert!(law.duration() <= simple.duration(), "{} {}", law.duration(), simple.duration());
+            prop_assert!(law.duration() >= profile.duration() * (1.0 - 1e-3));
+        }
+    }
+
+    #[test]
+    fn limits_of_any_size_give_a_motion() {
+        let points = [vec![0.0, 0.3], vec![1.0, -0.5], vec![1.5, 0.0]];
+        let spline = Spline::with_knots(&[0.0, 1.0, 2.0], &points, EndCondition::Natural).unwrap();
+        for acceleration in [1e-3, 1.0, 1e3, 1e6] {
+            for jerk in [1e-6, 1e-2, 1.0, 1e3, 1e9, f64::INFINITY] {
+                let limits = MotionLimits::new(vec![1.0; 2], vec![acceleration; 2]).unwrap();
+                let profile = Profile::fastest_from(&spline, &limits, None);
+                let jerk = [jerk, 2.0 * jerk];
+                let law = SmoothLaw::new(&spline, &profile, &limits, &jerk);
+                assert!(law.holds_together(), "{acceleration} {jerk:?}");
+                assert!(
+                    within(&law, &spline, &limits, &jerk),
+                    "{acceleration} {jerk:?}"
+                );
+                assert!(law.duration() >= 0.99 * profile.duration());
             }
         }
-        law
     }
 
-    /// ṡ, s and ∫ s dt at `time`.
-    fn state(&self, time: f64) -> (f64, f64, f64) {
-        let last = self.times.len() - 1;
-        if time <= 0.0 {
-            return (self.rates[0], self.s[0], self.s[0] * time);
-        }
-        let i = self.times.partition_point(|&t| t <= time).saturating_sub(1);
-        if i >= last {
-            let over = time - self.times[last];
-            return (0.0, self.s[last], self.areas[last] + self.s[last] * over);
-        }
-        let since = time - self.times[i];
-        let u = (self.rates[i + 1] - self.rates[i]) / (self.times[i + 1] - self.times[i]);
-        let (s, rate) = (self.s[i], self.rates[i]);
-        (
-            rate + u * since,
-            s + since * (rate + 0.5 * u * since),
-            self.areas[i] + since * (s + since * (0.5 * rate + since * u / 6.0)),
-        )
-    }
-
-    /// s̈ at `time`, not at a knot.
-    fn acceleration(&self, time: f64) -> f64 {
-        let i = self.times.partition_point(|&t| t <= time);
-        if i == 0 || i >= self.times.len() {
-            return 0.0;
-        }
-        (self.rates[i] - self.rates[i - 1]) / (self.times[i] - self.times[i - 1])
+    #[test]
+    fn what_has_too_many_joints_for_lanes_is_averaged() {
+        let points: Vec<Vec<f64>> = (0..3)
+            .map(|k| (0..20).map(|j| f64::from(k * (j % 5)) * 0.1).collect())
+            .collect();
+        let spline = Spline::with_knots(&[0.0, 1.0, 2.0], &points, EndCondition::Natural).unwrap();
+        let limits = MotionLimits::new(vec![1.0; 20], vec![5.0; 20]).unwrap();
+        let profile = Profile::fastest_from(&spline, &limits, None);
+        let jerk = [50.0; 20];
+        assert_eq!(optimal(&spline, &profile, &limits, &jerk, None), None);
+        let law = SmoothLaw::new(&spline, &profile, &limits, &jerk);
+        assert!(law.holds_together() && within(&law, &spline, &limits, &jerk));
     }
 }

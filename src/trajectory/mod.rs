@@ -1,8 +1,12 @@
 //! From a path of the joints to motion that a controller may execute: limits, smooth paths,
 //! time-optimal timing, sampling, stops, and the gate that every outgoing trajectory passes.
 
+mod averaged;
 mod blend;
+mod bounds;
+mod certify;
 mod controller_rules;
+mod crossing;
 mod gate;
 mod gate_error;
 mod gate_motion;
@@ -15,10 +19,14 @@ mod polynomial;
 mod profile;
 mod program;
 mod retime;
+mod rows;
 mod sampled;
 mod solver;
 mod spline;
+mod states;
 mod stop;
+mod sweep;
+mod third_order;
 mod tip;
 
 pub use blend::{

@@ -376,6 +376,50 @@ impl TimedPath {
         }
     }
 
+    /// The fastest motion along `path` within `limits`, and within `room` at first: until that `time` \[s\]
+    /// at least. Limits of jerk have to be among both; none where there is no such motion.
+    pub(super) fn gentle_until(
+        path: &JointPath,
+        chain: &Chain,
+        limits: &MotionLimits,
+        room: &MotionLimits,
+        time: f64,
+    ) -> Result<Option<Self>, RetimeError> {
+        let mut timed = Self::new(path, chain, limits)?;
+        let (Some(jerk), Some(jerk_room)) = (limits.jerk(), room.jerk()) else {
+            return Ok(None);
+        };
+        let share = |room: &[f64], limits: &[f64]| {
+            let each = room.iter().zip(limits).map(|(room, limit)| room / limit);
+            // Joints without a limit give NaN.
+            each.fold(1.0_f64, f64::min)
+        };
+        let shares = [
+            share(room.velocity(), limits.velocity()),
+            share(room.acceleration(), limits.acceleration()),
+            share(jerk_room, jerk),
+        ];
+        for section in &mut timed.sections {
+            let rest = time - section.start;
+            let Some(smooth) = section.smooth.as_ref().filter(|_| rest > 0.0) else {
+                break;
+            };
+            // With all of the limits it gets farther in that time; checked below.
+            let (_, until, _, _) = smooth.state(rest);
+            let (spline, profile) = (&section.spline, &section.profile);
+            let gentle = (until, shares);
+            let Some(law) = SmoothLaw::gentle_until(spline, profile, limits, jerk, gentle) else {
+                return Ok(None);
+            };
+            if law.state(rest).1 > until {
+                return Ok(None);
+            }
+            section.smooth = Some(law);
+        }
+        timed.line_up();
+        Ok(Some(timed))
+    }
+
     /// The motion from `time` \[s\] on, timed anew within `limits`, which must not be tighter than
     /// those it was made with (else the rate at its start may be too high, and is cut). `None`
     /// if it has arrived by then.
