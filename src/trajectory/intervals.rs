@@ -63,7 +63,7 @@ const MOST_BEND: f64 = 0.25;
 
 /// The larger one, without the care for NaN that `f64::max` takes: none comes here.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
+pub(super) fn larger(a: f64, b: f64) -> f64 {
     if b > a {
         b
     } else {
@@ -221,6 +221,7 @@ impl<const W: usize> Intervals<W> {
         2.0 * MOST_BEND / (h * most.max(1e-300))
     }
 
+    pub fn pm(&self, blocks: &[Block<W>]) -> f64 { let mut m=0.0_f64; for b in blocks { for l in 0..W { m=m.max(b.p[1][l].abs()); } } m }
     /// Shares of the limits in use at the left end (σ = 0), the middle and the right end of an
     /// interval.
     pub fn usage(&self, blocks: &[Block<W>], x: [f64; 3], u: [f64; 3]) -> [Usage; 3] {

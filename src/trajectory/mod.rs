@@ -18,6 +18,7 @@ mod retime;
 mod sampled;
 mod solver;
 mod spline;
+mod stage;
 mod stop;
 mod tip;
 

@@ -6,6 +6,7 @@
 use super::intervals::{Block, Intervals, Usage};
 use super::profile::{crossing_time, Profile};
 use super::program::{Program, Rows};
+use super::stage::{Row, Stage};
 
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
@@ -19,6 +20,8 @@ const COARSE: f64 = 0.05;
 const FOLLOWED: f64 = 0.95;
 /// Relative gain of ṡ² that is not worth solving the next intervals again.
 const NEGLIGIBLE: f64 = 2e-6;
+/// Most parts into which an interval is divided at once.
+const MOST_PARTS: f64 = 6.0;
 /// Attempts with bends given up one by one, before all are.
 const ATTEMPTS: usize = 6;
 
@@ -26,6 +29,8 @@ const ATTEMPTS: usize = 6;
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     piece: usize,
+    /// Where its derivatives begin in the list of all blocks.
+    block: usize,
     s: f64,
     h: f64,
     /// Slope ds̈/ds.
@@ -39,7 +44,7 @@ struct Cell {
     /// Whether its rows or caps have changed since it was solved backwards, and forwards.
     changed: [bool; 2],
     /// Whether its motion has changed since it was judged.
-    unjudged: bool,
+    unjudged: bool,bends:u8,
     /// Whether its κ was chosen.
     bent: bool,
 }
@@ -71,6 +76,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             let (s, h) = (profile.s[i], profile.s[i + 1] - profile.s[i]);
             solver.push(Cell {
                 piece: profile.piece[i],
+                block: 0,
                 s,
                 h,
                 kappa: profile.kappa[i],
@@ -79,7 +85,7 @@ impl<'a, const W: usize> Solver<'a, W> {
                 acceleration_share: profile.acceleration_share[i],
                 time: 0.0,
                 changed: [true; 2],
-                unjudged: true,
+                unjudged: true,bends:0,
                 bent: profile.kappa[i] != 0.0,
             });
         }
@@ -111,16 +117,16 @@ impl<'a, const W: usize> Solver<'a, W> {
 
     /// Appends an interval with its derivatives and caps.
     fn push(&mut self, mut cell: Cell) {
-        let from = self.blocks.len();
+        cell.block = self.blocks.len();
         self.intervals
             .blocks(cell.piece, cell.s, cell.h, &mut self.blocks);
-        self.set_caps(&mut cell, from);
+        self.set_caps(&mut cell);
         self.cells.push(cell);
     }
 
-    /// Fits the bend of an interval to its derivatives, which begin at `from`, and sets its caps.
-    fn set_caps(&self, cell: &mut Cell, from: usize) {
-        let blocks = &self.blocks[from..from + self.intervals.chunks];
+    /// Fits the bend of an interval to its derivatives and sets its caps.
+    fn set_caps(&self, cell: &mut Cell) {
+        let blocks = &self.blocks[cell.block..cell.block + self.intervals.chunks];
         let h = cell.h;
         if cell.kappa != 0.0 {
             let most = self.intervals.most_bend(blocks, h);
@@ -143,7 +149,8 @@ impl<'a, const W: usize> Solver<'a, W> {
     }
 
     fn blocks_of(&self, i: usize) -> &[Block<W>] {
-        &self.blocks[i * self.intervals.chunks..(i + 1) * self.intervals.chunks]
+        let from = self.cells[i].block;
+        &self.blocks[from..from + self.intervals.chunks]
     }
 
     /// Largest ṡ² at a grid point by the velocity limits on both sides.
@@ -182,7 +189,7 @@ impl<'a, const W: usize> Solver<'a, W> {
         cell.kappa = 0.0;
         cell.changed = [true; 2];
         cell.bent = true;
-        self.set_caps(&mut cell, i * self.intervals.chunks);
+        self.set_caps(&mut cell);
         self.cells[i] = cell;
         // Its neighbours' caps may have changed with its own.
         for near in [i.wrapping_sub(1), i + 1] {
@@ -195,9 +202,9 @@ impl<'a, const W: usize> Solver<'a, W> {
     /// Fills the rows of interval `i`.
     fn prepare(&mut self, i: usize) {
         let (h, kappa) = (self.cells[i].h, self.cells[i].kappa);
-        let chunks = self.intervals.chunks;
+        let (from, chunks) = (self.cells[i].block, self.intervals.chunks);
         self.rows.clear();
-        for block in &self.blocks[i * chunks..(i + 1) * chunks] {
+        for block in &self.blocks[from..from + chunks] {
             self.rows.push(Intervals::rows(block, h, 0.5 * kappa * h));
         }
     }
@@ -212,6 +219,28 @@ impl<'a, const W: usize> Solver<'a, W> {
         }
     }
 
+    fn stage(&self, i: usize) -> Stage<'_, W> {
+        let cell = &self.cells[i];
+        let k = 0.5 * cell.kappa * cell.h;
+        let share = cell.acceleration_share;
+        Stage::new(self.blocks_of(i), cell.h, k, share, self.cap(i))
+    }
+
+    /// The largest ṡ² at the end of interval `i` for `x` at its begin.
+    fn largest_y(&mut self, i: usize, x: f64, guess: &mut Option<Row>) -> Option<f64> {
+        let height = self.controllable[i + 1];
+        let stage = self.stage(i);
+        // On the way down the motion is the one found backwards.
+        if x == self.controllable[i] && stage.holds(x, height) {
+            return Some(height);
+        }
+        if let Some(y) = stage.largest_y(x, height, guess) {
+            return Some(y);
+        }
+        self.prepare(i);
+        Some(self.program(i).range_of_y(x, height)?.1)
+    }
+
     /// The interval that has no solution, if there is one.
     fn backward(&mut self) -> Option<usize> {
         let count = self.cells.len();
@@ -223,18 +252,20 @@ impl<'a, const W: usize> Solver<'a, W> {
         let mut moved = end != self.controllable[count];
         self.controllable[count] = end;
         let mut failed = None;
+        let mut guess = [None; 2];
         for i in (0..count).rev() {
             if !moved && !self.cells[i].changed[0] {
                 continue;
             }
-            self.prepare(i);
-            let x = match self.program(i).largest_x(self.controllable[i + 1]) {
-                Some(x) => x,
-                None => {
-                    failed = Some(i);
-                    0.0
-                }
-            };
+            let height = self.controllable[i + 1];
+            let x = self.stage(i).largest_x(height, &mut guess).or_else(|| {
+                self.prepare(i);
+                self.program(i).largest_x(height)
+            });
+            let x = x.unwrap_or_else(|| {
+                failed = Some(i);
+                0.0
+            });
             // What was reachable from a little less still is: so much is not worth the way on.
             let old = self.controllable[i];
             let same = old <= x && x <= old * (1.0 + NEGLIGIBLE);
@@ -265,19 +296,20 @@ impl<'a, const W: usize> Solver<'a, W> {
             None if self.intervals.free_ends[0] => self.controllable[0],
             None => 0.0,
         };
+        let mut guess = None;
         let mut moved = start != self.x[0];
         self.x[0] = start;
         for i in 0..self.cells.len() {
             if !moved && !self.cells[i].changed[1] {
                 continue;
             }
-            self.prepare(i);
-            let x = self.x[i];
-            let Some((low, high)) = self.program(i).range_of_y(x, self.controllable[i + 1]) else {
+            let (x, old) = (self.x[i], self.x[i + 1]);
+            let Some(high) = self.largest_y(i, x, &mut guess) else {
                 return Some(i);
             };
-            let old = self.x[i + 1];
-            let same = low <= old && old <= high && high <= old * (1.0 + NEGLIGIBLE);
+            // What is nearly as fast, and possible, is not worth the way on.
+            let near = old <= high && high <= old * (1.0 + NEGLIGIBLE);
+            let same = near && (high == old || self.stage(i).holds(x, old));
             moved = !same;
             let y = if moved { high } else { old };
             self.x[i + 1] = y;
@@ -301,7 +333,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             let here = Span::new(&cell, self.x[i], self.x[i + 1]);
             cell.kappa = here.bend(self.intervals, 0.0, 1.0);
             cell.changed = [true; 2];
-            self.set_caps(&mut cell, i * self.intervals.chunks);
+            self.set_caps(&mut cell);
             self.cells[i] = cell;
         }
     }
@@ -311,89 +343,108 @@ impl<'a, const W: usize> Solver<'a, W> {
         let count = self.cells.len();
         let duration: f64 = self.cells.iter().map(|cell| cell.time).sum();
         let threshold = LOSS * duration;
-        let mut next = Self {
-            intervals: self.intervals,
-            cells: Vec::with_capacity(count + count / 2),
-            blocks: Vec::with_capacity(self.blocks.len() + self.blocks.len() / 2),
-            controllable: Vec::with_capacity(count + count / 2),
-            x: Vec::with_capacity(count + count / 2),
-            start_x: self.start_x,
-            rows: Vec::with_capacity(self.intervals.chunks),
+        let old = Grid {
+            cells: std::mem::take(&mut self.cells),
+            controllable: std::mem::take(&mut self.controllable),
+            x: std::mem::take(&mut self.x),
         };
+        let most = count + count / 2;
+        self.cells.reserve(most);
+        self.controllable.reserve(most + 1);
+        self.x.reserve(most + 1);
         let mut changed = false;
         for i in 0..count {
-            let mut cell = self.cells[i];
-            let keep = |next: &mut Self, cell: Cell| {
-                next.cells.push(cell);
-                next.blocks.extend_from_slice(self.blocks_of(i));
-                next.controllable.push(self.controllable[i]);
-                next.x.push(self.x[i]);
-            };
+            let mut cell = old.cells[i];
+            self.controllable.push(old.controllable[i]);
+            self.x.push(old.x[i]);
             if !std::mem::take(&mut cell.unjudged) || cell.time <= threshold {
-                keep(&mut next, cell);
+                self.cells.push(cell);
                 continue;
             }
-            let here = Span::new(&cell, self.x[i], self.x[i + 1]);
-            let usage = self
-                .intervals
-                .usage(self.blocks_of(i), here.x_at(), here.u_at());
+            let here = Span::new(&cell, old.x[i], old.x[i + 1]);
+            let blocks = &self.blocks[cell.block..cell.block + self.intervals.chunks];
+            let usage = self.intervals.usage(blocks, here.x_at(), here.u_at());
             let used = usage.map(|u| u.most());
             let lost = 1.0 - (used[0] + 4.0 * used[1] + used[2]) / 6.0;
             let divisible = count < MOST_INTERVALS && cell.h > 1e-9 * (cell.s.abs() + cell.h);
             if cell.time * lost <= threshold || !divisible {
-                keep(&mut next, cell);
+                self.cells.push(cell);
                 continue;
             }
             changed = true;
             let switch = (used[1] < SWITCH)
-                .then(|| here.switch(self.intervals, self.blocks_of(i), &usage))
+                .then(|| here.switch(self.intervals, blocks, &usage))
                 .flatten();
-            let (at, kappas) = match switch {
-                Some(Switch { at, before, after }) => (at, [before, after]),
-                None if lost > COARSE || cell.bent => (
-                    0.5 * cell.h,
-                    [
-                        here.bend(self.intervals, 0.0, 0.5),
-                        here.bend(self.intervals, 0.5, 1.0),
-                    ],
-                ),
-                None => (cell.h, [here.bend(self.intervals, 0.0, 1.0), 0.0]),
-            };
-            let middle = cell.s + at;
             cell.changed = [true; 2];
             cell.unjudged = true;
-            cell.bent = true;
-            next.controllable.push(self.controllable[i]);
-            next.x.push(self.x[i]);
-            next.push(Cell {
-                h: at,
-                kappa: kappas[0],
-                ..cell
-            });
-            if at < cell.h {
-                next.controllable.push(f64::NAN);
-                next.x.push(f64::NAN);
-                next.push(Cell {
-                    s: middle,
-                    h: cell.s + cell.h - middle,
-                    kappa: kappas[1],
-                    ..cell
-                });
+            let bent = std::mem::replace(&mut cell.bent, true);
+            let kappa = here.bend(self.intervals, 0.0, 1.0);
+            let tilt = (kappa - cell.kappa).abs() * cell.h * self.intervals.pm(blocks);
+            let again = cell.bends < 3 && tilt > crate::par(11)*lost;
+            match switch {
+                Some(Switch { at, before, after }) => {
+                    self.divide(&cell, 2, |part| match part {
+                        0 => (0.0, before),
+                        1 => (at, after),
+                        _ => (cell.h, 0.0),
+                    });
+                }
+                None if lost > COARSE || bent && !again => {
+                    // What is lost falls with the square of the length.
+                    let parts = (cell.time * lost / threshold).cbrt().ceil();
+                    let parts = parts.clamp(2.0, MOST_PARTS);
+                    self.divide(&cell, parts as usize, |part| {
+                        let from = part as f64 / parts;
+                        (from * cell.h, here.bend(self.intervals, from, from + 1.0 / parts))
+                    });
+                }
+                None => {
+                    cell.kappa = kappa; cell.bends+=1;
+                    self.set_caps(&mut cell);
+                    self.cells.push(cell);
+                }
             }
         }
-        next.controllable.push(self.controllable[count]);
-        next.x.push(self.x[count]);
+        self.controllable.push(old.controllable[count]);
+        self.x.push(old.x[count]);
         // Caps are shared by neighbours.
-        for i in 1..next.cells.len() {
-            let touched = [next.cells[i - 1].bent_now(), next.cells[i].bent_now()];
+        for i in 1..self.cells.len() {
+            let touched = [self.cells[i - 1].bent_now(), self.cells[i].bent_now()];
             if touched[0] != touched[1] {
                 let near = if touched[0] { i } else { i - 1 };
-                next.cells[near].changed[0] = true;
+                self.cells[near].changed[0] = true;
             }
         }
-        *self = next;
         changed
     }
+
+    /// Appends the parts of an interval; `part` tells where each begins in it, and its κ.
+    fn divide(&mut self, cell: &Cell, parts: usize, part: impl Fn(usize) -> (f64, f64)) {
+        let end = cell.s + cell.h;
+        let (mut from, mut kappa) = (cell.s, part(0).1);
+        for next in 1..=parts {
+            let (at, after) = if next < parts { part(next) } else { (cell.h, 0.0) };
+            let to = if next < parts { cell.s + at } else { end };
+            if next > 1 {
+                self.controllable.push(f64::NAN);
+                self.x.push(f64::NAN);
+            }
+            self.push(Cell {
+                s: from,
+                h: to - from,
+                kappa,bends:0,
+                ..*cell
+            });
+            (from, kappa) = (to, after);
+        }
+    }
+}
+
+/// A grid that is being replaced.
+struct Grid {
+    cells: Vec<Cell>,
+    controllable: Vec<f64>,
+    x: Vec<f64>,
 }
 
 impl Cell {
