@@ -71,9 +71,6 @@ pub(super) fn larger(a: f64, b: f64) -> f64 {
     }
 }
 
-/// Use of a limit from which on the motion is meant to follow it.
-const MEANT: f64 = 0.9;
-
 // Lanes of several arrays go together.
 #[allow(clippy::needless_range_loop)]
 impl<const W: usize> Intervals<W> {
@@ -146,15 +143,32 @@ impl<const W: usize> Intervals<W> {
         }
     }
 
-    /// Largest ṡ² that velocity limits allow where the derivatives are `p`, of all blocks.
-    pub fn speed_cap(&self, blocks: &[Block<W>], end: usize) -> f64 {
-        let mut most = [0.0; W];
+    /// Largest ṡ² that velocity limits allow at the left end, the middle and the right end.
+    pub fn speed_caps(&self, blocks: &[Block<W>]) -> [f64; 3] {
+        let mut most = [[0.0; W]; 3];
         for (block, ratio) in blocks.iter().zip(&self.ratio) {
-            for (l, most) in most.iter_mut().enumerate() {
-                *most = larger(*most, block.p[end][l] * block.p[end][l] * ratio[l]);
+            for l in 0..W {
+                let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
+                let first = [p0, 0.25 * (p0 + 2.0 * p1 + p2), p2];
+                for k in 0..3 {
+                    most[k][l] = larger(most[k][l], first[k] * first[k] * ratio[l]);
+                }
             }
         }
-        (1.0 / most.into_iter().fold(0.0, larger)).min(self.cap)
+        most.map(|most| (1.0 / most.into_iter().fold(0.0, larger)).min(self.cap))
+    }
+
+    /// Up to this ṡ² velocity limits hold anywhere in an interval.
+    pub fn slow(&self, blocks: &[Block<W>]) -> f64 {
+        let mut most = [0.0; W];
+        for (block, ratio) in blocks.iter().zip(&self.ratio) {
+            for l in 0..W {
+                let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
+                let largest = larger(larger(p0.abs(), p1.abs()), p2.abs());
+                most[l] = larger(most[l], largest * largest * ratio[l]);
+            }
+        }
+        1.0 / most.into_iter().fold(0.0, larger)
     }
 
     /// The factor by which ends of ṡ² from `left` to `right` have to be lowered so that `share` of the
@@ -206,22 +220,19 @@ impl<const W: usize> Intervals<W> {
         factor
     }
 
-    /// Largest κ that an interval of length `h` may have.
+    /// Largest κ h² that an interval of length `h` may have.
     pub fn most_bend(&self, blocks: &[Block<W>], h: f64) -> f64 {
-        let mut most = 0.0_f64;
+        let mut most = [0.0; W];
         for block in blocks {
+            let p = &block.p;
             for l in 0..W {
-                let p = &block.p;
-                most = most
-                    .max(p[0][l].abs())
-                    .max(p[1][l].abs())
-                    .max(p[2][l].abs());
+                let largest = larger(larger(p[0][l].abs(), p[1][l].abs()), p[2][l].abs());
+                most[l] = larger(most[l], largest);
             }
         }
-        2.0 * MOST_BEND / (h * most.max(1e-300))
+        2.0 * MOST_BEND * h / larger(most.into_iter().fold(0.0, larger), 1e-300)
     }
 
-    pub fn pm(&self, blocks: &[Block<W>]) -> f64 { let mut m=0.0_f64; for b in blocks { for l in 0..W { m=m.max(b.p[1][l].abs()); } } m }
     /// Shares of the limits in use at the left end (σ = 0), the middle and the right end of an
     /// interval.
     pub fn usage(&self, blocks: &[Block<W>], x: [f64; 3], u: [f64; 3]) -> [Usage; 3] {
@@ -260,34 +271,6 @@ impl<const W: usize> Intervals<W> {
             }
         }
         (low, high)
-    }
-
-    /// Slope ds̈/ds of the fastest motion at `s`, where ṡ² is `x` and s̈ is `u`: along the limit that
-    /// is used most there; and for the velocity limits, s̈ itself.
-    pub fn slope(&self, piece: usize, s: f64, x: f64, u: f64) -> f64 {
-        let (pieces, origin) = self.piece(piece);
-        let t = s - origin;
-        // Where no limit is used none tells the slope.
-        let (mut most, mut slope) = (MEANT, 0.0);
-        for (piece, ratio) in pieces.iter().zip(&self.ratio) {
-            for l in 0..W {
-                let third = piece.third[l];
-                let second = piece.second[l] + third * t;
-                let first = piece.first[l] + t * (piece.second[l] + 0.5 * third * t);
-                let acceleration = (first * u + second * x).abs();
-                let velocity = (first * first * ratio[l] * x).sqrt();
-                if acceleration.max(velocity) > most && first != 0.0 {
-                    most = acceleration.max(velocity);
-                    let bend = second / first;
-                    slope = if acceleration >= velocity {
-                        -(third * x + 3.0 * second * u) / first
-                    } else {
-                        x * (3.0 * bend * bend - third / first)
-                    };
-                }
-            }
-        }
-        slope
     }
 
     /// s̈ along the velocity limit that is used most at an end (0 or 1) of an interval.

@@ -151,9 +151,6 @@ impl Profile {
     fn solve_with<const W: usize>(&mut self, intervals: &Intervals<W>) {
         let mut solver = Solver::new(intervals, self);
         solver.solve();
-        // Where limits were lowered other bends fit.
-        solver.rebend();
-        solver.solve();
         solver.finish(self);
     }
 

@@ -6,7 +6,7 @@
 use super::intervals::{Block, Intervals, Usage};
 use super::profile::{crossing_time, Profile};
 use super::program::{Program, Rows};
-use super::stage::{Row, Stage};
+use super::stage::{Basis, Bound, Stage, TURN};
 
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
@@ -14,8 +14,6 @@ const MOST_INTERVALS: usize = 40_000;
 const LOSS: f64 = 4e-6;
 /// Below this use of all limits in the middle of an interval a switch is looked for in it.
 const SWITCH: f64 = 0.95;
-/// An interval that loses more than this share of its time is divided even before it is bent.
-const COARSE: f64 = 0.05;
 /// Use of a limit from which on it counts as followed.
 const FOLLOWED: f64 = 0.95;
 /// Relative gain of ṡ² that is not worth solving the next intervals again.
@@ -33,20 +31,52 @@ struct Cell {
     block: usize,
     s: f64,
     h: f64,
-    /// Slope ds̈/ds.
-    kappa: f64,
-    /// Largest ṡ² at both ends by this interval's velocity limits.
-    caps: [f64; 2],
     velocity_share: f64,
     acceleration_share: f64,
+    /// Largest ṡ² at both ends by this interval's velocity limits.
+    caps: [f64; 2],
+    /// Up to this ṡ² no velocity limit is met.
+    slow: f64,
+    /// κ h² from which on the caps hold.
+    speed_bend: f64,
+    /// Largest |κ h²|.
+    most_bend: f64,
+    /// κ h² with which the largest ṡ² at the begin leads to that at the end.
+    back: f64,
+    /// Slope κ = ds̈/ds of the motion.
+    kappa: f64,
     /// Time to cross it \[s\].
     time: f64,
     /// Whether its rows or caps have changed since it was solved backwards, and forwards.
     changed: [bool; 2],
     /// Whether its motion has changed since it was judged.
-    unjudged: bool,bends:u8,
-    /// Whether its κ was chosen.
-    bent: bool,
+    unjudged: bool,
+    /// Whether s̈ has to be constant in it.
+    straight: bool,
+}
+
+impl Cell {
+    /// An interval about which nothing is known yet.
+    fn new(piece: usize, s: f64, h: f64, velocity_share: f64, acceleration_share: f64) -> Self {
+        Self {
+            piece,
+            block: 0,
+            s,
+            h,
+            velocity_share,
+            acceleration_share,
+            caps: [0.0; 2],
+            slow: 0.0,
+            speed_bend: 0.0,
+            most_bend: 0.0,
+            back: 0.0,
+            kappa: 0.0,
+            time: 0.0,
+            changed: [true; 2],
+            unjudged: true,
+            straight: false,
+        }
+    }
 }
 
 pub(super) struct Solver<'a, const W: usize> {
@@ -74,20 +104,8 @@ impl<'a, const W: usize> Solver<'a, W> {
         };
         for i in 0..count {
             let (s, h) = (profile.s[i], profile.s[i + 1] - profile.s[i]);
-            solver.push(Cell {
-                piece: profile.piece[i],
-                block: 0,
-                s,
-                h,
-                kappa: profile.kappa[i],
-                caps: [0.0; 2],
-                velocity_share: profile.velocity_share[i],
-                acceleration_share: profile.acceleration_share[i],
-                time: 0.0,
-                changed: [true; 2],
-                unjudged: true,bends:0,
-                bent: profile.kappa[i] != 0.0,
-            });
+            let shares = (profile.velocity_share[i], profile.acceleration_share[i]);
+            solver.push(Cell::new(profile.piece[i], s, h, shares.0, shares.1));
         }
         solver
     }
@@ -124,28 +142,34 @@ impl<'a, const W: usize> Solver<'a, W> {
         self.cells.push(cell);
     }
 
-    /// Fits the bend of an interval to its derivatives and sets its caps.
+    /// Sets the caps and bends of an interval.
     fn set_caps(&self, cell: &mut Cell) {
         let blocks = &self.blocks[cell.block..cell.block + self.intervals.chunks];
-        let h = cell.h;
-        if cell.kappa != 0.0 {
-            let most = self.intervals.most_bend(blocks, h);
-            cell.kappa = cell.kappa.clamp(-most, most);
-        }
         let share = cell.velocity_share * cell.velocity_share;
-        let (left, right) = (
-            self.intervals.speed_cap(blocks, 0),
-            self.intervals.speed_cap(blocks, 2),
-        );
+        let [left, middle, right] = self.intervals.speed_caps(blocks);
         // A point where nothing moves knows no limit: it must not spoil its neighbour's.
-        let (left, right) = (share * left.min(4.0 * right), share * right.min(4.0 * left));
-        let sag = cell.kappa * h * h;
-        let mut factor = self.intervals.speed_factor(blocks, left, right, sag, share);
-        if factor < 0.5 && cell.kappa != 0.0 {
-            cell.kappa = 0.0;
-            factor = self.intervals.speed_factor(blocks, left, right, 0.0, share);
+        let (left, right) = (left.min(4.0 * right), right.min(4.0 * left));
+        cell.most_bend = self.intervals.most_bend(blocks, cell.h);
+        // With this bend ṡ² touches the limit in the middle too.
+        let bend = 2.0 * (left + right) - 4.0 * middle;
+        let most = cell.most_bend.min(0.5 * TURN * (left + right));
+        cell.speed_bend = if cell.straight {
+            0.0
+        } else {
+            share * bend.clamp(-most, most)
+        };
+        let (left, right) = (share * left, share * right);
+        let mut factor =
+            self.intervals
+                .speed_factor(blocks, left, right, cell.speed_bend, share);
+        if factor < 0.5 && cell.speed_bend != 0.0 {
+            cell.speed_bend = 0.0;
+            factor = self
+                .intervals
+                .speed_factor(blocks, left, right, 0.0, share);
         }
         cell.caps = [factor * left, factor * right];
+        cell.slow = share * self.intervals.slow(blocks).min(self.intervals.cap);
     }
 
     fn blocks_of(&self, i: usize) -> &[Block<W>] {
@@ -186,9 +210,8 @@ impl<'a, const W: usize> Solver<'a, W> {
         let Some(mut cell) = self.cells.get(i).copied() else {
             return;
         };
-        cell.kappa = 0.0;
+        cell.straight = true;
         cell.changed = [true; 2];
-        cell.bent = true;
         self.set_caps(&mut cell);
         self.cells[i] = cell;
         // Its neighbours' caps may have changed with its own.
@@ -199,46 +222,67 @@ impl<'a, const W: usize> Solver<'a, W> {
         }
     }
 
-    /// Fills the rows of interval `i`.
-    fn prepare(&mut self, i: usize) {
-        let (h, kappa) = (self.cells[i].h, self.cells[i].kappa);
-        let (from, chunks) = (self.cells[i].block, self.intervals.chunks);
-        self.rows.clear();
-        for block in &self.blocks[from..from + chunks] {
-            self.rows.push(Intervals::rows(block, h, 0.5 * kappa * h));
-        }
-    }
-
-    fn program(&self, i: usize) -> Program<'_, W> {
-        let (left, right) = (self.cap(i), self.cap(i + 1));
-        Program {
-            rows: &self.rows,
-            share: self.cells[i].acceleration_share,
-            cap: left,
-            tiny: 1e-10 / left.max(right),
-        }
-    }
-
     fn stage(&self, i: usize) -> Stage<'_, W> {
         let cell = &self.cells[i];
-        let k = 0.5 * cell.kappa * cell.h;
-        let share = cell.acceleration_share;
-        Stage::new(self.blocks_of(i), cell.h, k, share, self.cap(i))
+        Stage {
+            blocks: self.blocks_of(i),
+            h: cell.h,
+            share: cell.acceleration_share,
+            cap: self.cap(i),
+            height: self.controllable[i + 1],
+            most_bend: cell.most_bend,
+            caps: cell.caps,
+            speed_bend: cell.speed_bend,
+            slow: cell.slow,
+        }
     }
 
-    /// The largest ṡ² at the end of interval `i` for `x` at its begin.
-    fn largest_y(&mut self, i: usize, x: f64, guess: &mut Option<Row>) -> Option<f64> {
+    /// The program of an interval with a bend that is known.
+    fn program(&mut self, i: usize) -> (Program<'_, W>, f64) {
+        let cell = self.cells[i];
+        let bend = cell.speed_bend;
+        self.rows.clear();
+        for block in &self.blocks[cell.block..cell.block + self.intervals.chunks] {
+            self.rows
+                .push(Intervals::rows(block, cell.h, 0.5 * bend / cell.h));
+        }
+        let (left, right) = (self.cap(i), self.cap(i + 1));
+        let program = Program {
+            rows: &self.rows,
+            share: cell.acceleration_share,
+            cap: left,
+            tiny: 1e-10 / left.max(right),
+        };
+        (program, bend)
+    }
+
+    /// The largest ṡ² at the begin of interval `i`, and the bend it needs.
+    fn largest_x(&mut self, i: usize, basis: &mut Basis) -> Option<(f64, f64)> {
+        if !self.cells[i].straight {
+            if let Some([x, _, bend]) = self.stage(i).largest_x(basis) {
+                return Some((x, bend));
+            }
+        }
         let height = self.controllable[i + 1];
-        let stage = self.stage(i);
-        // On the way down the motion is the one found backwards.
-        if x == self.controllable[i] && stage.holds(x, height) {
-            return Some(height);
+        let (program, bend) = self.program(i);
+        Some((program.largest_x(height)?, bend))
+    }
+
+    /// The largest ṡ² at the end of interval `i` for `x` at its begin, and the bend it needs.
+    fn largest_y(&mut self, i: usize, x: f64, basis: &mut Basis) -> Option<(f64, f64)> {
+        let (height, back) = (self.controllable[i + 1], self.cells[i].back);
+        if !self.cells[i].straight {
+            let stage = self.stage(i);
+            // On the way down the motion is the one found backwards.
+            if x == self.controllable[i] && stage.holds([x, height, back]) {
+                return Some((height, back));
+            }
+            if let Some([_, y, bend]) = stage.largest_y(x, basis) {
+                return Some((y, bend));
+            }
         }
-        if let Some(y) = stage.largest_y(x, height, guess) {
-            return Some(y);
-        }
-        self.prepare(i);
-        Some(self.program(i).range_of_y(x, height)?.1)
+        let (program, bend) = self.program(i);
+        Some((program.range_of_y(x, height)?.1, bend))
     }
 
     /// The interval that has no solution, if there is one.
@@ -251,21 +295,13 @@ impl<'a, const W: usize> Solver<'a, W> {
         };
         let mut moved = end != self.controllable[count];
         self.controllable[count] = end;
-        let mut failed = None;
-        let mut guess = [None; 2];
+        let mut basis = [Bound::Cap, Bound::Height, Bound::Lowest];
         for i in (0..count).rev() {
             if !moved && !self.cells[i].changed[0] {
                 continue;
             }
-            let height = self.controllable[i + 1];
-            let x = self.stage(i).largest_x(height, &mut guess).or_else(|| {
-                self.prepare(i);
-                self.program(i).largest_x(height)
-            });
-            let x = x.unwrap_or_else(|| {
-                failed = Some(i);
-                0.0
-            });
+            let solved = self.largest_x(i, &mut basis);
+            let (x, back) = solved.unwrap_or((0.0, 0.0));
             // What was reachable from a little less still is: so much is not worth the way on.
             let old = self.controllable[i];
             let same = old <= x && x <= old * (1.0 + NEGLIGIBLE);
@@ -274,20 +310,19 @@ impl<'a, const W: usize> Solver<'a, W> {
                 self.controllable[i] = x;
             }
             let cell = &mut self.cells[i];
-            cell.changed = [failed == Some(i), true];
+            cell.back = back;
+            cell.changed = [solved.is_none(), true];
             if moved {
                 // The interval before ends here.
                 if let Some(before) = i.checked_sub(1) {
                     self.cells[before].changed[1] = true;
                 }
             }
-            if failed.is_some() {
-                // What lies before depends on it.
-                self.cells[i].changed[0] = true;
-                return failed;
+            if solved.is_none() {
+                return Some(i);
             }
         }
-        failed
+        None
     }
 
     fn forward(&mut self) -> Option<usize> {
@@ -296,7 +331,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             None if self.intervals.free_ends[0] => self.controllable[0],
             None => 0.0,
         };
-        let mut guess = None;
+        let mut basis = [Bound::Given, Bound::Height, Bound::Lowest];
         let mut moved = start != self.x[0];
         self.x[0] = start;
         for i in 0..self.cells.len() {
@@ -304,38 +339,33 @@ impl<'a, const W: usize> Solver<'a, W> {
                 continue;
             }
             let (x, old) = (self.x[i], self.x[i + 1]);
-            let Some(high) = self.largest_y(i, x, &mut guess) else {
+            let (h, kappa) = (self.cells[i].h, self.cells[i].kappa);
+            let Some((high, bend)) = self.largest_y(i, x, &mut basis) else {
                 return Some(i);
             };
             // What is nearly as fast, and possible, is not worth the way on.
             let near = old <= high && high <= old * (1.0 + NEGLIGIBLE);
-            let same = near && (high == old || self.stage(i).holds(x, old));
+            let same = near && high == old || near && self.keeps(i, [x, old, kappa * h * h]);
             moved = !same;
-            let y = if moved { high } else { old };
+            let (y, bend) = if same && high != old { (old, kappa * h * h) } else { (high, bend) };
             self.x[i + 1] = y;
             let cell = &mut self.cells[i];
             // A motion that would turn back in the interval.
             let both = x.sqrt() + y.sqrt();
-            if cell.kappa * cell.h * cell.h > 0.8 * both * both {
+            if bend > TURN * both * both {
                 return Some(i);
             }
-            cell.time = crossing_time(cell.h, x, y, cell.kappa);
+            cell.kappa = bend / (h * h);
+            cell.time = crossing_time(h, x, y, cell.kappa);
             cell.changed[1] = false;
             cell.unjudged = true;
         }
         None
     }
 
-    /// Chooses every κ anew, on the grid as it is.
-    pub fn rebend(&mut self) {
-        for i in 0..self.cells.len() {
-            let mut cell = self.cells[i];
-            let here = Span::new(&cell, self.x[i], self.x[i + 1]);
-            cell.kappa = here.bend(self.intervals, 0.0, 1.0);
-            cell.changed = [true; 2];
-            self.set_caps(&mut cell);
-            self.cells[i] = cell;
-        }
+    /// Whether a motion within interval `i` keeps all limits.
+    fn keeps(&self, i: usize, motion: [f64; 3]) -> bool {
+        !self.cells[i].straight && self.stage(i).holds(motion)
     }
 
     /// Divides intervals in which time is lost and chooses their κ; whether anything was changed.
@@ -375,33 +405,15 @@ impl<'a, const W: usize> Solver<'a, W> {
             let switch = (used[1] < SWITCH)
                 .then(|| here.switch(self.intervals, blocks, &usage))
                 .flatten();
-            cell.changed = [true; 2];
-            cell.unjudged = true;
-            let bent = std::mem::replace(&mut cell.bent, true);
-            let kappa = here.bend(self.intervals, 0.0, 1.0);
-            let tilt = (kappa - cell.kappa).abs() * cell.h * self.intervals.pm(blocks);
-            let again = cell.bends < 3 && tilt > crate::par(11)*lost;
             match switch {
-                Some(Switch { at, before, after }) => {
-                    self.divide(&cell, 2, |part| match part {
-                        0 => (0.0, before),
-                        1 => (at, after),
-                        _ => (cell.h, 0.0),
-                    });
-                }
-                None if lost > COARSE || bent && !again => {
+                Some(at) => self.divide(&cell, 2, |_| at),
+                None => {
                     // What is lost falls with the square of the length.
                     let parts = (cell.time * lost / threshold).cbrt().ceil();
                     let parts = parts.clamp(2.0, MOST_PARTS);
                     self.divide(&cell, parts as usize, |part| {
-                        let from = part as f64 / parts;
-                        (from * cell.h, here.bend(self.intervals, from, from + 1.0 / parts))
+                        part as f64 / parts * cell.h
                     });
-                }
-                None => {
-                    cell.kappa = kappa; cell.bends+=1;
-                    self.set_caps(&mut cell);
-                    self.cells.push(cell);
                 }
             }
         }
@@ -409,7 +421,7 @@ impl<'a, const W: usize> Solver<'a, W> {
         self.x.push(old.x[count]);
         // Caps are shared by neighbours.
         for i in 1..self.cells.len() {
-            let touched = [self.cells[i - 1].bent_now(), self.cells[i].bent_now()];
+            let touched = [self.cells[i - 1].changed[1], self.cells[i].changed[1]];
             if touched[0] != touched[1] {
                 let near = if touched[0] { i } else { i - 1 };
                 self.cells[near].changed[0] = true;
@@ -418,24 +430,19 @@ impl<'a, const W: usize> Solver<'a, W> {
         changed
     }
 
-    /// Appends the parts of an interval; `part` tells where each begins in it, and its κ.
-    fn divide(&mut self, cell: &Cell, parts: usize, part: impl Fn(usize) -> (f64, f64)) {
+    /// Appends the parts of an interval; `border` tells where each but the last ends in it.
+    fn divide(&mut self, cell: &Cell, parts: usize, border: impl Fn(usize) -> f64) {
         let end = cell.s + cell.h;
-        let (mut from, mut kappa) = (cell.s, part(0).1);
-        for next in 1..=parts {
-            let (at, after) = if next < parts { part(next) } else { (cell.h, 0.0) };
-            let to = if next < parts { cell.s + at } else { end };
-            if next > 1 {
+        let mut from = cell.s;
+        for part in 1..=parts {
+            let to = if part < parts { cell.s + border(part) } else { end };
+            if part > 1 {
                 self.controllable.push(f64::NAN);
                 self.x.push(f64::NAN);
             }
-            self.push(Cell {
-                s: from,
-                h: to - from,
-                kappa,bends:0,
-                ..*cell
-            });
-            (from, kappa) = (to, after);
+            let shares = (cell.velocity_share, cell.acceleration_share);
+            self.push(Cell::new(cell.piece, from, to - from, shares.0, shares.1));
+            from = to;
         }
     }
 }
@@ -447,13 +454,6 @@ struct Grid {
     x: Vec<f64>,
 }
 
-impl Cell {
-    /// Whether it is new or bent anew.
-    fn bent_now(&self) -> bool {
-        self.changed[1]
-    }
-}
-
 /// The motion in one interval.
 struct Span {
     piece: usize,
@@ -462,14 +462,6 @@ struct Span {
     x: [f64; 2],
     u: [f64; 2],
     kappa: f64,
-}
-
-/// Where in an interval the motion changes over from one limit to another, and the slopes κ on both
-/// sides.
-struct Switch {
-    at: f64,
-    before: f64,
-    after: f64,
 }
 
 impl Span {
@@ -503,39 +495,13 @@ impl Span {
         [self.u[0], self.u(0.5), self.u[1]]
     }
 
-    /// κ for the parts of the interval from `from` to `to`.
-    fn bend<const W: usize>(&self, intervals: &Intervals<W>, from: f64, to: f64) -> f64 {
-        let middle = 0.5 * (from + to);
-        let (x, u) = (self.x(middle), self.u(middle));
-        self.slope(intervals, middle * self.h, (to - from) * self.h, x, u)
-    }
-
-    /// κ for a part of length `h` around `at`, where ṡ² is about `x` and s̈ about `u`.
-    fn slope<const W: usize>(
-        &self,
-        intervals: &Intervals<W>,
-        at: f64,
-        h: f64,
-        x: f64,
-        u: f64,
-    ) -> f64 {
-        let kappa = intervals.slope(self.piece, self.s + at, x, u);
-        // ṡ² must not come near zero by it.
-        let most = x / (h * h);
-        if kappa.is_finite() {
-            kappa.clamp(-most, most)
-        } else {
-            0.0
-        }
-    }
-
     /// Where tangents of the motion from both ends meet.
     fn switch<const W: usize>(
         &self,
         intervals: &Intervals<W>,
         blocks: &[Block<W>],
         usage: &[Usage; 3],
-    ) -> Option<Switch> {
+    ) -> Option<f64> {
         let h = self.h;
         let rates = |end: usize| -> [f64; 2] {
             let used = usage[2 * end];
@@ -552,10 +518,7 @@ impl Span {
             let at = (self.x[1] - self.x[0] - 2.0 * to * h) / (2.0 * (from - to));
             let x = self.x[0] + 2.0 * from * at;
             if at > 0.02 * h && at < 0.98 * h && x > 0.0 {
-                let before = self.slope(intervals, 0.5 * at, at, self.x[0] + from * at, from);
-                let rest = h - at;
-                let after = self.slope(intervals, at + 0.5 * rest, rest, self.x[1] - to * rest, to);
-                return Some(Switch { at, before, after });
+                return Some(at);
             }
         }
         None

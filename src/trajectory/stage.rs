@@ -1,11 +1,12 @@
 //! One interval's linear program, by guess and check.
 //!
-//! The limits of an interval (`intervals`) are rows in ṡ² at its two ends, x and y. Where its
-//! neighbour was held back by a limit it most often is too: so the program is first solved with
-//! the neighbour's rows alone, and all rows are evaluated at that answer, which takes neither divisions nor
-//! the rows themselves. What is violated joins the few, and the new answer lies on it
-//! \[Seidel1991\]. An answer that violates nothing is the answer to the whole program. Where guessing
-//! does not end soon there is none here, and `program` decides.
+//! In an interval s̈ is linear in s, so x = ṡ² is a quadratic: its values x and y at the two ends and its
+//! bend κ' = κ h² are the unknowns, and all limits are rows in them (`intervals`). The largest x for any
+//! y up to a height, or the largest y for a given x, is found by the dual simplex method
+//! \[Lemke1954\]: three bounds that meet in a point which no other point within them surpasses; all rows
+//! are evaluated there, and the one that is violated most takes the place of one of the three. Where
+//! the neighbour was held back by three bounds this interval most often is by the same: then one evaluation,
+//! without divisions, is all there is to do.
 
 use super::intervals::{larger, Block};
 
@@ -13,66 +14,100 @@ use super::intervals::{larger, Block};
 const ROUNDING: f64 = 1e-11;
 /// The same where what one program found is met again by another one.
 const AGAIN: f64 = 1e-9;
-/// Most rows that are gathered.
-const MOST: usize = 12;
+/// Most exchanges of bounds.
+const STEPS: usize = 24;
+/// Among equally good answers the one with the least κ' is faster inside.
+const LEAN: f64 = 1e-7;
+/// Largest κ' as a share of x + y: ṡ must stay well above zero inside.
+pub(super) const TURN: f64 = 0.8;
 
-/// One of an interval's rows: of a joint, by its place in the blocks, a Bernstein coefficient, and a side.
+/// What may hold a motion back in an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Row {
-    joint: u32,
-    coefficient: u8,
-    negative: bool,
+pub(super) enum Bound {
+    /// x has a given value.
+    Given,
+    /// x ≤ cap.
+    Cap,
+    /// y ≤ height.
+    Height,
+    /// x ≥ 0.
+    Left,
+    /// y ≥ 0.
+    Right,
+    /// κ' from below, by the largest bend.
+    Lowest,
+    /// κ' from above.
+    Highest,
+    /// κ' from above, by [`TURN`].
+    Turn,
+    /// κ' from below, by the velocity limits and x.
+    SpeedLeft,
+    /// κ' from below, by the velocity limits and y.
+    SpeedRight,
+    /// The acceleration limit of a joint (by its place in the blocks), by a Bernstein coefficient.
+    Row {
+        joint: u32,
+        coefficient: u8,
+        negative: bool,
+    },
 }
 
-/// The rows that decided last.
-pub(super) type Guess = [Option<Row>; 2];
+/// The three bounds that meet in an answer.
+pub(super) type Basis = [Bound; 3];
 
-/// a·x + b·y ≤ d.
-#[derive(Debug, Clone, Copy, Default)]
-struct Line {
-    a: f64,
-    b: f64,
+/// n·(x, y, κ') ≤ d.
+#[derive(Debug, Clone, Copy)]
+struct Plane {
+    n: [f64; 3],
     d: f64,
 }
 
+/// x, y and κ'.
+pub(super) type Answer = [f64; 3];
+
 /// The programs of one interval.
+#[derive(Debug)]
 pub(super) struct Stage<'a, const W: usize> {
-    blocks: &'a [Block<W>],
-    h: f64,
-    /// 1/(2h).
-    g: f64,
-    /// Half the change of s̈ by the bend.
-    k: f64,
+    pub blocks: &'a [Block<W>],
+    pub h: f64,
     /// What a row may reach, 1 or less.
-    share: f64,
+    pub share: f64,
     /// Largest x.
-    cap: f64,
+    pub cap: f64,
+    /// Largest y.
+    pub height: f64,
+    /// Largest |κ'|.
+    pub most_bend: f64,
+    /// The velocity limits. They hold for x and y up to these caps and a κ' of `speed_bend`; and at
+    /// rest for a κ' of −4 `slow`; so, being linear, for what lies between, and for less x, less y
+    /// or more κ' than that.
+    pub caps: [f64; 2],
+    pub speed_bend: f64,
+    pub slow: f64,
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 // Lanes of several arrays go together.
 #[allow(clippy::needless_range_loop)]
-impl<'a, const W: usize> Stage<'a, W> {
-    /// The programs of an interval of length `h` on which the derivatives are `blocks` and s̈ changes
-    /// by `2 k`.
-    pub fn new(blocks: &'a [Block<W>], h: f64, k: f64, share: f64, cap: f64) -> Self {
-        let g = 0.5 / h;
-        Self {
-            blocks,
-            h,
-            g,
-            k,
-            share,
-            cap,
-        }
-    }
-
+impl<const W: usize> Stage<'_, W> {
     /// Acceleration (Bernstein coefficients) of the joints of a block.
     #[inline(always)]
-    fn accelerations(&self, block: &Block<W>, x: f64, y: f64) -> [[f64; W]; 4] {
-        let mean = (y - x) * self.g;
-        let (u0, u1) = (mean - self.k, mean + self.k);
-        let middle = 0.5 * (x + y) - self.k * self.h;
+    fn accelerations(&self, block: &Block<W>, [x, y, bend]: Answer) -> [[f64; W]; 4] {
         const THIRD: f64 = 1.0 / 3.0;
+        let g = 0.5 / self.h;
+        let (u0, u1) = ((y - x - bend) * g, (y - x + bend) * g);
+        let middle = 0.5 * (x + y - bend);
         let (u0_one, u1_one) = (THIRD * u0, THIRD * u1);
         let (x_one, y_one) = (THIRD * x, THIRD * y);
         let (u0_two, u1_two, m_two) = (2.0 * u0_one, 2.0 * u1_one, 2.0 * THIRD * middle);
@@ -90,8 +125,8 @@ impl<'a, const W: usize> Stage<'a, W> {
 
     /// The largest acceleration of the joints of a block, as a share of the limits.
     #[inline(always)]
-    fn peak(&self, block: &Block<W>, x: f64, y: f64) -> f64 {
-        let all = self.accelerations(block, x, y);
+    fn peak(&self, block: &Block<W>, at: Answer) -> f64 {
+        let all = self.accelerations(block, at);
         let mut peaks = [0.0_f64; W];
         for l in 0..W {
             let ends = larger(all[0][l].abs(), all[3][l].abs());
@@ -103,207 +138,206 @@ impl<'a, const W: usize> Stage<'a, W> {
 
     /// The row that is violated most by more than `slack`, if there is one.
     #[inline(always)]
-    fn violated(&self, x: f64, y: f64, slack: f64) -> Option<Row> {
-        let limit = self.share * (1.0 + slack);
-        let mut most = limit;
+    fn violated_row(&self, at: Answer, slack: f64) -> Option<Bound> {
+        let mut most = self.share * (1.0 + slack);
         let mut worst = None;
         for (number, block) in self.blocks.iter().enumerate() {
-            let peak = self.peak(block, x, y);
+            let peak = self.peak(block, at);
             if peak > most {
                 most = peak;
                 worst = Some(number);
             }
         }
-        worst.map(|number| self.worst_of(number, x, y))
+        worst.map(|number| self.worst_of(number, at))
     }
 
     /// The row of a block that is used most.
     #[inline(never)]
-    fn worst_of(&self, number: usize, x: f64, y: f64) -> Row {
-        let all = self.accelerations(&self.blocks[number], x, y);
-        let mut row = Row {
-            joint: 0,
-            coefficient: 0,
-            negative: false,
-        };
-        let mut most = 0.0;
+    fn worst_of(&self, number: usize, at: Answer) -> Bound {
+        let all = self.accelerations(&self.blocks[number], at);
+        let (mut most, mut place) = (0.0, (0, 0));
         for l in 0..W {
             for k in 0..4 {
                 if all[k][l].abs() > most {
                     most = all[k][l].abs();
-                    row = Row {
-                        joint: (number * W + l) as u32,
-                        coefficient: k as u8,
-                        negative: all[k][l] < 0.0,
-                    };
+                    place = (k, l);
                 }
             }
         }
-        row
+        let (k, l) = place;
+        Bound::Row {
+            joint: (number * W + l) as u32,
+            coefficient: k as u8,
+            negative: all[k][l] < 0.0,
+        }
     }
 
-    fn line(&self, row: Row) -> Line {
-        let joint = row.joint as usize;
+    /// Any bound that is violated by more than `slack`.
+    #[inline(always)]
+    fn violated(&self, at: Answer, slack: f64) -> Option<Bound> {
+        let [x, y, bend] = at;
+        let tiny = slack * (x.abs() + y.abs() + bend.abs());
+        // The order is that in which they take part most often.
+        let row = self.violated_row(at, slack);
+        if row.is_some() {
+            return row;
+        }
+        let simple = [
+            (-y, Bound::Right),
+            (-x, Bound::Left),
+            (y - self.height, Bound::Height),
+            (x - self.cap, Bound::Cap),
+            (self.speed_rate(0) * x - 4.0 * self.slow - bend, Bound::SpeedLeft),
+            (self.speed_rate(1) * y - 4.0 * self.slow - bend, Bound::SpeedRight),
+            (bend - TURN * (x + y), Bound::Turn),
+            (bend - self.most_bend, Bound::Highest),
+            (-self.most_bend - bend, Bound::Lowest),
+        ];
+        let mut most = tiny;
+        let mut worst = None;
+        for (excess, bound) in simple {
+            if excess > most {
+                most = excess;
+                worst = Some(bound);
+            }
+        }
+        worst
+    }
+
+    /// The rate at which the velocity limits raise κ' with x or y.
+    fn speed_rate(&self, end: usize) -> f64 {
+        (self.speed_bend + 4.0 * self.slow) / self.caps[end]
+    }
+
+    fn plane(&self, bound: Bound, given: f64) -> Plane {
+        let simple = |n: [f64; 3], d: f64| Plane { n, d };
+        match bound {
+            Bound::Given => simple([1.0, 0.0, 0.0], given),
+            Bound::Cap => simple([1.0, 0.0, 0.0], self.cap),
+            Bound::Height => simple([0.0, 1.0, 0.0], self.height),
+            Bound::Left => simple([-1.0, 0.0, 0.0], 0.0),
+            Bound::Right => simple([0.0, -1.0, 0.0], 0.0),
+            Bound::Lowest => simple([0.0, 0.0, -1.0], self.most_bend),
+            Bound::Highest => simple([0.0, 0.0, 1.0], self.most_bend),
+            Bound::Turn => simple([-TURN, -TURN, 1.0], 0.0),
+            Bound::SpeedLeft => simple([self.speed_rate(0), 0.0, -1.0], 4.0 * self.slow),
+            Bound::SpeedRight => simple([0.0, self.speed_rate(1), -1.0], 4.0 * self.slow),
+            Bound::Row {
+                joint,
+                coefficient,
+                negative,
+            } => self.row(joint as usize, coefficient, negative),
+        }
+    }
+
+    fn row(&self, joint: usize, coefficient: u8, negative: bool) -> Plane {
         let (block, l) = (&self.blocks[joint / W], joint % W);
-        let (g, h, k) = (self.g, self.h, self.k);
+        let (g, h) = (0.5 / self.h, self.h);
         let third = 1.0 / 3.0;
         let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
         let [e0, e1] = [block.e[0][l], block.e[1][l]];
-        let (a, b, c) = match row.coefficient {
-            0 => (e0 - p0 * g, p0 * g, -p0 * k),
+        let [a, b, c] = match coefficient {
+            0 => [e0 - p0 * g, p0 * g, -p0 * g],
             1 => {
                 let left = (2.0 * p1 + p0) * g;
-                (
+                [
                     (e0 + e1 - left) * third,
                     (e0 + left) * third,
-                    k * (p0 - 2.0 * p1 - 2.0 * e0 * h) * third,
-                )
+                    g * (p0 - 2.0 * p1 - 2.0 * e0 * h) * third,
+                ]
             }
             2 => {
                 let right = (2.0 * p1 + p2) * g;
-                (
+                [
                     (e1 - right) * third,
                     (e0 + e1 + right) * third,
-                    k * (2.0 * p1 - p2 - 2.0 * e1 * h) * third,
-                )
+                    g * (2.0 * p1 - p2 - 2.0 * e1 * h) * third,
+                ]
             }
-            _ => (-p2 * g, e1 + p2 * g, p2 * k),
+            _ => [-p2 * g, e1 + p2 * g, p2 * g],
         };
-        let sign = if row.negative { -1.0 } else { 1.0 };
-        Line {
-            a: sign * a,
-            b: sign * b,
-            d: self.share - sign * c,
+        let sign = if negative { -1.0 } else { 1.0 };
+        Plane {
+            n: [sign * a, sign * b, sign * c],
+            d: self.share,
         }
     }
 
-    /// The largest x for which there is a y in [0, `height`], if guessing finds it; `guess` becomes the
-    /// rows that decide.
-    pub fn largest_x(&self, height: f64, guess: &mut Guess) -> Option<f64> {
-        let mut search = Search {
-            x: self.cap,
-            y: height,
-            cap: self.cap,
-            height,
-            lines: [Line::default(); MOST],
-            rows: [None; MOST],
-            count: 0,
-            tight: [None; 2],
-        };
-        for row in guess.iter().flatten() {
-            search.add(*row, self.line(*row))?;
-        }
-        while let Some(row) = self.violated(search.x, search.y, ROUNDING) {
-            search.add(row, self.line(row))?;
-        }
-        *guess = search.tight;
-        Some(search.x)
+    /// The largest x, for any y; `basis` is where to begin and becomes where it ended. `None` if there
+    /// is none, or it was not found.
+    pub fn largest_x(&self, basis: &mut Basis) -> Option<Answer> {
+        let first = [Bound::Cap, Bound::Height, Bound::Lowest];
+        let [x, y, bend] = self.climb([1.0, 0.0, -LEAN], first, basis, 0.0, ROUNDING)?;
+        Some([x.clamp(0.0, self.cap), y.clamp(0.0, self.height), bend])
     }
 
-    /// The largest y up to `height` for a given x, if guessing finds it.
-    pub fn largest_y(&self, x: f64, height: f64, guess: &mut Option<Row>) -> Option<f64> {
-        let bound = |row: Row| {
-            let line = self.line(row);
-            let y = (line.d - line.a * x) / line.b;
-            (line.b > 0.0 && y >= 0.0).then_some(y)
-        };
-        let mut y = height;
-        let mut row = guess.take();
-        for _ in 0..MOST {
-            if let Some(row) = row {
-                match bound(row) {
-                    Some(least) if least < y => {
-                        y = least;
-                        *guess = Some(row);
-                    }
-                    // A guess that says nothing here is forgotten; what is violated must say something.
-                    _ if guess.is_some() || y < height => return None,
-                    _ => {}
+    /// The largest y for a given x, likewise.
+    pub fn largest_y(&self, x: f64, basis: &mut Basis) -> Option<Answer> {
+        let first = [Bound::Given, Bound::Height, Bound::Lowest];
+        let [_, y, bend] = self.climb([0.0, 1.0, -LEAN], first, basis, x, AGAIN)?;
+        Some([x, y.clamp(0.0, self.height), bend])
+    }
+
+    /// Whether all bounds hold.
+    pub fn holds(&self, at: Answer) -> bool {
+        self.violated(at, AGAIN).is_none()
+    }
+
+    fn climb(
+        &self,
+        objective: [f64; 3],
+        first: Basis,
+        basis: &mut Basis,
+        given: f64,
+        slack: f64,
+    ) -> Option<Answer> {
+        let mut planes = basis.map(|bound| self.plane(bound, given));
+        let mut fresh = false;
+        for _ in 0..STEPS {
+            let [a, b, c] = [planes[0].n, planes[1].n, planes[2].n];
+            let crosses = [cross(b, c), cross(c, a), cross(a, b)];
+            let scale = 1.0 / dot(a, crosses[0]);
+            let gains = crosses.map(|cross| scale * dot(objective, cross));
+            let sound = scale.is_finite()
+                && (0..3).all(|i| gains[i] >= -1e-12 || basis[i] == Bound::Given);
+            if !sound {
+                // The neighbour's bounds mean nothing here.
+                if fresh {
+                    return None;
+                }
+                fresh = true;
+                *basis = first;
+                planes = basis.map(|bound| self.plane(bound, given));
+                continue;
+            }
+            let mut at = [0.0; 3];
+            for i in 0..3 {
+                for k in 0..3 {
+                    at[k] += planes[i].d * crosses[i][k];
                 }
             }
-            row = self.violated(x, y, AGAIN);
-            if row.is_none() {
-                return Some(y);
+            let at = at.map(|value| scale * value);
+            let Some(bound) = self.violated(at, slack) else {
+                return Some(at);
+            };
+            let plane = self.plane(bound, given);
+            // What leaves is the first whose gain would turn negative.
+            let mut leaving = None;
+            let (mut least, mut weight) = (f64::INFINITY, 0.0);
+            for i in 0..3 {
+                let w = scale * dot(plane.n, crosses[i]);
+                if basis[i] == Bound::Given || w <= 1e-12 {
+                    continue;
+                }
+                let ratio = gains[i].max(0.0) / w;
+                if ratio < least || ratio == least && w > weight {
+                    (least, weight, leaving) = (ratio, w, Some(i));
+                }
             }
+            let i = leaving?;
+            basis[i] = bound;
+            planes[i] = plane;
         }
         None
-    }
-
-    /// Whether all rows hold.
-    pub fn holds(&self, x: f64, y: f64) -> bool {
-        self.violated(x, y, AGAIN).is_none()
-    }
-}
-
-/// The best point within a few lines.
-struct Search {
-    x: f64,
-    y: f64,
-    cap: f64,
-    height: f64,
-    lines: [Line; MOST],
-    rows: [Option<Row>; MOST],
-    count: usize,
-    /// The rows that meet there.
-    tight: Guess,
-}
-
-impl Search {
-    /// Adds a line; `None` if there are too many, or nothing is left within them.
-    fn add(&mut self, row: Row, line: Line) -> Option<()> {
-        if self.count == MOST {
-            return None;
-        }
-        if line.a * self.x + line.b * self.y > line.d {
-            self.move_onto(row, line)?;
-        }
-        self.lines[self.count] = line;
-        self.rows[self.count] = Some(row);
-        self.count += 1;
-        Some(())
-    }
-
-    /// The point on `line` with the largest x.
-    fn move_onto(&mut self, row: Row, line: Line) -> Option<()> {
-        let square = line.a * line.a + line.b * line.b;
-        let over = (line.a * self.x + line.b * self.y - line.d) / square;
-        let (x0, y0) = (self.x - line.a * over, self.y - line.b * over);
-        let (dx, dy) = if line.b >= 0.0 {
-            (line.b, -line.a)
-        } else {
-            (-line.b, line.a)
-        };
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        let mut end = None;
-        let mut cut = |a: f64, b: f64, d: f64, row: Option<Row>| -> Option<()> {
-            let (rate, room) = (a * dx + b * dy, d - a * x0 - b * y0);
-            if rate > 0.0 {
-                if room < high * rate {
-                    high = room / rate;
-                    end = row;
-                }
-            } else if rate < 0.0 {
-                if room < low * rate {
-                    low = room / rate;
-                }
-            } else if room < 0.0 {
-                return None;
-            }
-            Some(())
-        };
-        cut(1.0, 0.0, self.cap, None)?;
-        cut(-1.0, 0.0, 0.0, None)?;
-        cut(0.0, 1.0, self.height, None)?;
-        cut(0.0, -1.0, 0.0, None)?;
-        for (line, row) in self.lines[..self.count].iter().zip(&self.rows) {
-            cut(line.a, line.b, line.d, *row)?;
-        }
-        if !(low <= high && high < f64::INFINITY) {
-            return None;
-        }
-        self.x = (x0 + high * dx).clamp(0.0, self.cap);
-        self.y = (y0 + high * dy).clamp(0.0, self.height);
-        self.tight = [Some(row), end];
-        Some(())
     }
 }
