@@ -59,7 +59,7 @@ pub(super) struct Intervals<const W: usize> {
 }
 
 /// Largest bend within an interval: change of s̈ that κ makes, as a share of any acceleration limit.
-const MOST_BEND: f64 = 0.25;
+const MOST_BEND: f64 = 1.0;
 
 /// The larger one, without the care for NaN that `f64::max` takes: none comes here.
 #[inline(always)]

@@ -11,9 +11,12 @@ use super::stage::{Basis, Bound, Stage, TURN};
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
 /// An interval that loses more than this share of the whole duration is worth a change.
-const LOSS: f64 = 4e-6;
+const LOSS: f64 = 1.2e-5;
 /// Below this use of all limits in the middle of an interval a switch is looked for in it.
-const SWITCH: f64 = 0.95;
+const SWITCH: f64 = 0.9;
+/// Where the motion leaves what it had to slow down for, this share of the other intervals' loss counts
+/// as much: how fast it passes there decides on much of the way before and after.
+const NARROW: f64 = 0.06;
 /// Use of a limit from which on it counts as followed.
 const FOLLOWED: f64 = 0.95;
 /// Relative gain of ṡ² that is not worth solving the next intervals again.
@@ -53,6 +56,8 @@ struct Cell {
     unjudged: bool,
     /// Whether s̈ has to be constant in it.
     straight: bool,
+    /// Whether it was cut off where a switch was expected.
+    cut: bool,
 }
 
 impl Cell {
@@ -75,6 +80,7 @@ impl Cell {
             changed: [true; 2],
             unjudged: true,
             straight: false,
+            cut: false,
         }
     }
 }
@@ -387,6 +393,16 @@ impl<'a, const W: usize> Solver<'a, W> {
             let mut cell = old.cells[i];
             self.controllable.push(old.controllable[i]);
             self.x.push(old.x[i]);
+            let leaves = |at: usize| {
+                at < count
+                    && old.x[at] == old.controllable[at]
+                    && old.x[at + 1] < old.controllable[at + 1] * (1.0 - 1e-9)
+            };
+            let threshold = if leaves(i) || leaves(i + 1) {
+                NARROW * threshold
+            } else {
+                threshold
+            };
             if !std::mem::take(&mut cell.unjudged) || cell.time <= threshold {
                 self.cells.push(cell);
                 continue;
@@ -402,16 +418,16 @@ impl<'a, const W: usize> Solver<'a, W> {
                 continue;
             }
             changed = true;
-            let switch = (used[1] < SWITCH)
+            let switch = (used[1] < SWITCH && !cell.cut)
                 .then(|| here.switch(self.intervals, blocks, &usage))
                 .flatten();
             match switch {
-                Some(at) => self.divide(&cell, 2, |_| at),
+                Some(at) => self.divide(&cell, 2, true, |_| at),
                 None => {
                     // What is lost falls with the square of the length.
                     let parts = (cell.time * lost / threshold).cbrt().ceil();
                     let parts = parts.clamp(2.0, MOST_PARTS);
-                    self.divide(&cell, parts as usize, |part| {
+                    self.divide(&cell, parts as usize, false, |part| {
                         part as f64 / parts * cell.h
                     });
                 }
@@ -431,7 +447,7 @@ impl<'a, const W: usize> Solver<'a, W> {
     }
 
     /// Appends the parts of an interval; `border` tells where each but the last ends in it.
-    fn divide(&mut self, cell: &Cell, parts: usize, border: impl Fn(usize) -> f64) {
+    fn divide(&mut self, cell: &Cell, parts: usize, cut: bool, border: impl Fn(usize) -> f64) {
         let end = cell.s + cell.h;
         let mut from = cell.s;
         for part in 1..=parts {
@@ -441,7 +457,8 @@ impl<'a, const W: usize> Solver<'a, W> {
                 self.x.push(f64::NAN);
             }
             let shares = (cell.velocity_share, cell.acceleration_share);
-            self.push(Cell::new(cell.piece, from, to - from, shares.0, shares.1));
+            let new = Cell::new(cell.piece, from, to - from, shares.0, shares.1);
+            self.push(Cell { cut, ..new });
             from = to;
         }
     }
