@@ -6,7 +6,7 @@
 use super::intervals::{Block, Intervals, Usage};
 use super::profile::{crossing_time, Profile};
 use super::program::{Program, Rows};
-use super::stage::{Basis, Bound, Stage, TURN};
+use super::stage::{speed_rates, Basis, Bound, Stage, TURN};
 
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
@@ -42,9 +42,11 @@ struct Cell {
     slow: f64,
     /// κ h² from which on the caps hold.
     speed_bend: f64,
+    /// How the velocity limits bind κ h² to ṡ² at both ends.
+    speed_rates: [f64; 2],
     /// Largest |κ h²|.
     most_bend: f64,
-    /// κ h² with which the largest ṡ² at the begin leads to that at the end.
+    /// κ h² with which the largest ṡ² at the begin leads to that at the end; NaN if it does not.
     back: f64,
     /// Slope κ = ds̈/ds of the motion.
     kappa: f64,
@@ -73,6 +75,7 @@ impl Cell {
             caps: [0.0; 2],
             slow: 0.0,
             speed_bend: 0.0,
+            speed_rates: [0.0; 2],
             most_bend: 0.0,
             back: 0.0,
             kappa: 0.0,
@@ -176,6 +179,7 @@ impl<'a, const W: usize> Solver<'a, W> {
         }
         cell.caps = [factor * left, factor * right];
         cell.slow = share * self.intervals.slow(blocks).min(self.intervals.cap);
+        cell.speed_rates = speed_rates(cell.caps, cell.speed_bend, cell.slow);
     }
 
     fn blocks_of(&self, i: usize) -> &[Block<W>] {
@@ -237,8 +241,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             cap: self.cap(i),
             height: self.controllable[i + 1],
             most_bend: cell.most_bend,
-            caps: cell.caps,
-            speed_bend: cell.speed_bend,
+            speed_rates: cell.speed_rates,
             slow: cell.slow,
         }
     }
@@ -265,13 +268,16 @@ impl<'a, const W: usize> Solver<'a, W> {
     /// The largest ṡ² at the begin of interval `i`, and the bend it needs.
     fn largest_x(&mut self, i: usize, basis: &mut Basis) -> Option<(f64, f64)> {
         if !self.cells[i].straight {
-            if let Some([x, _, bend]) = self.stage(i).largest_x(basis) {
-                return Some((x, bend));
+            let stage = self.stage(i);
+            let height = stage.height;
+            if let Some([x, y, bend]) = stage.largest_x(basis) {
+                let reaches = y >= height * (1.0 - 1e-12);
+                return Some((x, if reaches { bend } else { f64::NAN }));
             }
         }
         let height = self.controllable[i + 1];
-        let (program, bend) = self.program(i);
-        Some((program.largest_x(height)?, bend))
+        let (program, _) = self.program(i);
+        Some((program.largest_x(height)?, f64::NAN))
     }
 
     /// The largest ṡ² at the end of interval `i` for `x` at its begin, and the bend it needs.
@@ -280,7 +286,7 @@ impl<'a, const W: usize> Solver<'a, W> {
         if !self.cells[i].straight {
             let stage = self.stage(i);
             // On the way down the motion is the one found backwards.
-            if x == self.controllable[i] && stage.holds([x, height, back]) {
+            if x == self.controllable[i] && !back.is_nan() {
                 return Some((height, back));
             }
             if let Some([_, y, bend]) = stage.largest_y(x, basis) {
@@ -307,7 +313,7 @@ impl<'a, const W: usize> Solver<'a, W> {
                 continue;
             }
             let solved = self.largest_x(i, &mut basis);
-            let (x, back) = solved.unwrap_or((0.0, 0.0));
+            let (x, back) = solved.unwrap_or((0.0, f64::NAN));
             // What was reachable from a little less still is: so much is not worth the way on.
             let old = self.controllable[i];
             let same = old <= x && x <= old * (1.0 + NEGLIGIBLE);
@@ -316,7 +322,7 @@ impl<'a, const W: usize> Solver<'a, W> {
                 self.controllable[i] = x;
             }
             let cell = &mut self.cells[i];
-            cell.back = back;
+            cell.back = if moved || x == old { back } else { f64::NAN };
             cell.changed = [solved.is_none(), true];
             if moved {
                 // The interval before ends here.

@@ -78,12 +78,18 @@ pub(super) struct Stage<'a, const W: usize> {
     pub height: f64,
     /// Largest |κ'|.
     pub most_bend: f64,
-    /// The velocity limits. They hold for x and y up to these caps and a κ' of `speed_bend`; and at
-    /// rest for a κ' of −4 `slow`; so, being linear, for what lies between, and for less x, less y
-    /// or more κ' than that.
-    pub caps: [f64; 2],
-    pub speed_bend: f64,
+    /// The velocity limits: κ' must be at least this multiple of x, or of y, less four times
+    /// `slow` (see [`speed_rates`]).
+    pub speed_rates: [f64; 2],
+    /// Up to this ṡ² no velocity limit is met anywhere.
     pub slow: f64,
+}
+
+/// How much the velocity limits raise the least κ' with x, and with y. The limits hold for x and y up to
+/// `caps` and a κ' of `bend`; and at rest for a κ' of −4 `slow`, with which ṡ² bulges up to `slow`. So they
+/// hold for what lies between, because they are linear, and for less x, less y and more κ' than that.
+pub(super) fn speed_rates(caps: [f64; 2], bend: f64, slow: f64) -> [f64; 2] {
+    caps.map(|cap| (bend + 4.0 * slow) / cap)
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
@@ -172,28 +178,67 @@ impl<const W: usize> Stage<'_, W> {
         }
     }
 
-    /// Any bound that is violated by more than `slack`.
-    #[inline(always)]
-    fn violated(&self, at: Answer, slack: f64) -> Option<Bound> {
-        let [x, y, bend] = at;
-        let tiny = slack * (x.abs() + y.abs() + bend.abs());
-        // The order is that in which they take part most often.
-        let row = self.violated_row(at, slack);
-        if row.is_some() {
-            return row;
+    /// The acceleration row of one joint that is violated most, if there is one.
+    fn violated_of(&self, joint: u32, [x, y, bend]: Answer, slack: f64) -> Option<Bound> {
+        const THIRD: f64 = 1.0 / 3.0;
+        let (block, l) = (&self.blocks[joint as usize / W], joint as usize % W);
+        let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
+        let [e0, e1] = [block.e[0][l], block.e[1][l]];
+        let g = 0.5 / self.h;
+        let (u0, u1) = ((y - x - bend) * g, (y - x + bend) * g);
+        let middle = x + y - bend;
+        let all = [
+            p0 * u0 + e0 * x,
+            THIRD * (2.0 * p1 * u0 + p0 * u1 + e0 * middle + e1 * x),
+            THIRD * (2.0 * p1 * u1 + p2 * u0 + e1 * middle + e0 * y),
+            p2 * u1 + e1 * y,
+        ];
+        let mut most = self.share * (1.0 + slack);
+        let mut worst = None;
+        for (k, value) in all.into_iter().enumerate() {
+            if value.abs() > most {
+                most = value.abs();
+                worst = Some((k, value < 0.0));
+            }
         }
+        worst.map(|(k, negative)| Bound::Row {
+            joint,
+            coefficient: k as u8,
+            negative,
+        })
+    }
+
+    /// A bound that is violated by more than `slack`, if there is one. First those that are likely and
+    /// those that cost little, last all joints.
+    #[inline(always)]
+    fn violated(&self, likely: &[Bound], at: Answer, slack: f64) -> Option<Bound> {
+        for (i, bound) in likely.iter().enumerate() {
+            let Bound::Row { joint, .. } = *bound else {
+                continue;
+            };
+            let again = |other: &Bound| matches!(other, Bound::Row { joint: j, .. } if *j == joint);
+            if likely[..i].iter().any(again) {
+                continue;
+            }
+            let found = self.violated_of(joint, at, slack);
+            if found.is_some() {
+                return found;
+            }
+        }
+        let [x, y, bend] = at;
+        let four = 4.0 * self.slow;
         let simple = [
             (-y, Bound::Right),
             (-x, Bound::Left),
             (y - self.height, Bound::Height),
             (x - self.cap, Bound::Cap),
-            (self.speed_rate(0) * x - 4.0 * self.slow - bend, Bound::SpeedLeft),
-            (self.speed_rate(1) * y - 4.0 * self.slow - bend, Bound::SpeedRight),
+            (self.speed_rate(0) * x - four - bend, Bound::SpeedLeft),
+            (self.speed_rate(1) * y - four - bend, Bound::SpeedRight),
             (bend - TURN * (x + y), Bound::Turn),
             (bend - self.most_bend, Bound::Highest),
             (-self.most_bend - bend, Bound::Lowest),
         ];
-        let mut most = tiny;
+        let mut most = slack * (x.abs() + y.abs() + bend.abs());
         let mut worst = None;
         for (excess, bound) in simple {
             if excess > most {
@@ -201,12 +246,15 @@ impl<const W: usize> Stage<'_, W> {
                 worst = Some(bound);
             }
         }
-        worst
+        if worst.is_some() {
+            return worst;
+        }
+        self.violated_row(at, slack)
     }
 
     /// The rate at which the velocity limits raise κ' with x or y.
     fn speed_rate(&self, end: usize) -> f64 {
-        (self.speed_bend + 4.0 * self.slow) / self.caps[end]
+        self.speed_rates[end]
     }
 
     fn plane(&self, bound: Bound, given: f64) -> Plane {
@@ -280,7 +328,7 @@ impl<const W: usize> Stage<'_, W> {
 
     /// Whether all bounds hold.
     pub fn holds(&self, at: Answer) -> bool {
-        self.violated(at, AGAIN).is_none()
+        self.violated(&[], at, AGAIN).is_none()
     }
 
     fn climb(
@@ -317,7 +365,7 @@ impl<const W: usize> Stage<'_, W> {
                 }
             }
             let at = at.map(|value| scale * value);
-            let Some(bound) = self.violated(at, slack) else {
+            let Some(bound) = self.violated(basis, at, slack) else {
                 return Some(at);
             };
             let plane = self.plane(bound, given);
