@@ -225,36 +225,41 @@ impl<const W: usize> Stage<'_, W> {
                 return found;
             }
         }
-        let [x, y, bend] = at;
-        let four = 4.0 * self.slow;
-        let simple = [
-            (-y, Bound::Right),
-            (-x, Bound::Left),
-            (y - self.height, Bound::Height),
-            (x - self.cap, Bound::Cap),
-            (self.speed_rate(0) * x - four - bend, Bound::SpeedLeft),
-            (self.speed_rate(1) * y - four - bend, Bound::SpeedRight),
-            (bend - TURN * (x + y), Bound::Turn),
-            (bend - self.most_bend, Bound::Highest),
-            (-self.most_bend - bend, Bound::Lowest),
-        ];
-        let mut most = slack * (x.abs() + y.abs() + bend.abs());
-        let mut worst = None;
-        for (excess, bound) in simple {
-            if excess > most {
-                most = excess;
-                worst = Some(bound);
-            }
-        }
-        if worst.is_some() {
-            return worst;
-        }
-        self.violated_row(at, slack)
+        self.violated_simple(at, slack)
+            .or_else(|| self.violated_row(at, slack))
     }
 
-    /// The rate at which the velocity limits raise κ' with x or y.
-    fn speed_rate(&self, end: usize) -> f64 {
-        self.speed_rates[end]
+    /// One of the bounds that are no acceleration limits and is violated, if there is one.
+    #[inline(always)]
+    fn violated_simple(&self, [x, y, bend]: Answer, slack: f64) -> Option<Bound> {
+        let tiny = slack * (x.abs() + y.abs() + bend.abs());
+        let four = 4.0 * self.slow;
+        let [left, right] = self.speed_rates;
+        if x - self.cap > tiny {
+            Some(Bound::Cap)
+        } else if y - self.height > tiny {
+            Some(Bound::Height)
+        } else if -x > tiny {
+            Some(Bound::Left)
+        } else if -y > tiny {
+            Some(Bound::Right)
+        } else if left * x - four - bend > tiny {
+            Some(Bound::SpeedLeft)
+        } else if right * y - four - bend > tiny {
+            Some(Bound::SpeedRight)
+        } else if bend - TURN * (x + y) > tiny {
+            Some(Bound::Turn)
+        } else if bend.abs() - self.most_bend > tiny {
+            Some(if bend > 0.0 { Bound::Highest } else { Bound::Lowest })
+        } else {
+            None
+        }
+    }
+
+    /// The least κ' by the velocity limits and the largest bend.
+    fn least_bend(&self, x: f64, y: f64) -> f64 {
+        let [left, right] = self.speed_rates;
+        larger(larger(left * x, right * y) - 4.0 * self.slow, -self.most_bend)
     }
 
     fn plane(&self, bound: Bound, given: f64) -> Plane {
@@ -268,8 +273,8 @@ impl<const W: usize> Stage<'_, W> {
             Bound::Lowest => simple([0.0, 0.0, -1.0], self.most_bend),
             Bound::Highest => simple([0.0, 0.0, 1.0], self.most_bend),
             Bound::Turn => simple([-TURN, -TURN, 1.0], 0.0),
-            Bound::SpeedLeft => simple([self.speed_rate(0), 0.0, -1.0], 4.0 * self.slow),
-            Bound::SpeedRight => simple([0.0, self.speed_rate(1), -1.0], 4.0 * self.slow),
+            Bound::SpeedLeft => simple([self.speed_rates[0], 0.0, -1.0], 4.0 * self.slow),
+            Bound::SpeedRight => simple([0.0, self.speed_rates[1], -1.0], 4.0 * self.slow),
             Bound::Row {
                 joint,
                 coefficient,
@@ -314,8 +319,13 @@ impl<const W: usize> Stage<'_, W> {
     /// The largest x, for any y; `basis` is where to begin and becomes where it ended. `None` if there
     /// is none, or it was not found.
     pub fn largest_x(&self, basis: &mut Basis) -> Option<Answer> {
+        // Along a velocity limit nothing else counts.
+        let along = [self.cap, self.height, self.least_bend(self.cap, self.height)];
+        if self.holds(along) {
+            return Some(along);
+        }
         let first = [Bound::Cap, Bound::Height, Bound::Lowest];
-        let [x, y, bend] = self.climb([1.0, 0.0, -LEAN], first, basis, 0.0, ROUNDING)?;
+        let [x, y, bend] = self.climb([1.0, LEAN, -LEAN], first, basis, 0.0, ROUNDING)?;
         Some([x.clamp(0.0, self.cap), y.clamp(0.0, self.height), bend])
     }
 
