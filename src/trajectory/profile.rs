@@ -16,7 +16,7 @@ use super::spline::Spline;
 use super::MotionLimits;
 
 /// Intervals of the first grid.
-const FIRST_GRID: f64 = 72.0;
+const FIRST_GRID: f64 = 140.0;
 /// Fewest intervals of a piece of the spline in the first grid.
 const FEWEST: f64 = 3.0;
 /// Most rounds of refinement.

@@ -3,15 +3,16 @@
 //! What a division does not touch is not solved again: the largest ṡ² from which the end can be reached
 //! is carried on backwards only until it is what it was, and so is the motion forwards.
 
-use super::intervals::{Block, Intervals, Usage};
+use super::intervals::TURN;
+use super::intervals::{Block, Intervals, SpeedBounds, Usage, TURN};
 use super::profile::{crossing_time, Profile};
 use super::program::{Program, Rows};
-use super::stage::{speed_rates, Basis, Bound, Stage, TURN};
+use super::stage::{Basis, Bound, Stage};
 
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
 /// An interval that loses more than this share of the whole duration is worth a change.
-const LOSS: f64 = 1.2e-5;
+const LOSS: f64 = 2.4e-3;
 /// Below this use of all limits in the middle of an interval a switch is looked for in it.
 const SWITCH: f64 = 0.9;
 /// Where the motion leaves what it had to slow down for, this share of the other intervals' loss counts
@@ -36,16 +37,7 @@ struct Cell {
     h: f64,
     velocity_share: f64,
     acceleration_share: f64,
-    /// Largest ṡ² at both ends by this interval's velocity limits.
-    caps: [f64; 2],
-    /// Up to this ṡ² no velocity limit is met.
-    slow: f64,
-    /// κ h² from which on the caps hold.
-    speed_bend: f64,
-    /// How the velocity limits bind κ h² to ṡ² at both ends.
-    speed_rates: [f64; 2],
-    /// Largest |κ h²|.
-    most_bend: f64,
+    speed: SpeedBounds,
     /// κ h² with which the largest ṡ² at the begin leads to that at the end; NaN if it does not.
     back: f64,
     /// Slope κ = ds̈/ds of the motion.
@@ -72,11 +64,7 @@ impl Cell {
             h,
             velocity_share,
             acceleration_share,
-            caps: [0.0; 2],
-            slow: 0.0,
-            speed_bend: 0.0,
-            speed_rates: [0.0; 2],
-            most_bend: 0.0,
+            speed: SpeedBounds::default(),
             back: 0.0,
             kappa: 0.0,
             time: 0.0,
@@ -105,7 +93,8 @@ impl<'a, const W: usize> Solver<'a, W> {
         let mut solver = Self {
             intervals,
             cells: Vec::with_capacity(count),
-            blocks: Vec::with_capacity(count * intervals.chunks),
+            // Room for those of a finer grid too.
+            blocks: Vec::with_capacity(2 * count * intervals.chunks),
             controllable: vec![f64::NAN; count + 1],
             x: vec![f64::NAN; count + 1],
             start_x: profile.start_x,
@@ -151,35 +140,13 @@ impl<'a, const W: usize> Solver<'a, W> {
         self.cells.push(cell);
     }
 
-    /// Sets the caps and bends of an interval.
+    /// Sets what the velocity limits say of an interval.
     fn set_caps(&self, cell: &mut Cell) {
         let blocks = &self.blocks[cell.block..cell.block + self.intervals.chunks];
         let share = cell.velocity_share * cell.velocity_share;
-        let [left, middle, right] = self.intervals.speed_caps(blocks);
-        // A point where nothing moves knows no limit: it must not spoil its neighbour's.
-        let (left, right) = (left.min(4.0 * right), right.min(4.0 * left));
-        cell.most_bend = self.intervals.most_bend(blocks, cell.h);
-        // With this bend ṡ² touches the limit in the middle too.
-        let bend = 2.0 * (left + right) - 4.0 * middle;
-        let most = cell.most_bend.min(0.5 * TURN * (left + right));
-        cell.speed_bend = if cell.straight {
-            0.0
-        } else {
-            share * bend.clamp(-most, most)
-        };
-        let (left, right) = (share * left, share * right);
-        let mut factor =
-            self.intervals
-                .speed_factor(blocks, left, right, cell.speed_bend, share);
-        if factor < 0.5 && cell.speed_bend != 0.0 {
-            cell.speed_bend = 0.0;
-            factor = self
-                .intervals
-                .speed_factor(blocks, left, right, 0.0, share);
-        }
-        cell.caps = [factor * left, factor * right];
-        cell.slow = share * self.intervals.slow(blocks).min(self.intervals.cap);
-        cell.speed_rates = speed_rates(cell.caps, cell.speed_bend, cell.slow);
+        cell.speed = self
+            .intervals
+            .speed_bounds(blocks, cell.h, share, !cell.straight);
     }
 
     fn blocks_of(&self, i: usize) -> &[Block<W>] {
@@ -191,8 +158,8 @@ impl<'a, const W: usize> Solver<'a, W> {
     fn cap(&self, point: usize) -> f64 {
         let left = point.checked_sub(1).and_then(|i| self.cells.get(i));
         let right = self.cells.get(point);
-        let left = left.map_or(self.intervals.cap, |cell| cell.caps[1]);
-        right.map_or(left, |cell| cell.caps[0].min(left))
+        let left = left.map_or(self.intervals.cap, |cell| cell.speed.caps[1]);
+        right.map_or(left, |cell| cell.speed.caps[0].min(left))
     }
 
     /// Largest x from which the end can be reached, backwards; then the fastest way, forwards.
@@ -240,16 +207,14 @@ impl<'a, const W: usize> Solver<'a, W> {
             share: cell.acceleration_share,
             cap: self.cap(i),
             height: self.controllable[i + 1],
-            most_bend: cell.most_bend,
-            speed_rates: cell.speed_rates,
-            slow: cell.slow,
+            speed: cell.speed,
         }
     }
 
     /// The program of an interval with a bend that is known.
     fn program(&mut self, i: usize) -> (Program<'_, W>, f64) {
         let cell = self.cells[i];
-        let bend = cell.speed_bend;
+        let bend = cell.speed.bend;
         self.rows.clear();
         for block in &self.blocks[cell.block..cell.block + self.intervals.chunks] {
             self.rows
@@ -359,7 +324,11 @@ impl<'a, const W: usize> Solver<'a, W> {
             let near = old <= high && high <= old * (1.0 + NEGLIGIBLE);
             let same = near && high == old || near && self.keeps(i, [x, old, kappa * h * h]);
             moved = !same;
-            let (y, bend) = if same && high != old { (old, kappa * h * h) } else { (high, bend) };
+            let (y, bend) = if same && high != old {
+                (old, kappa * h * h)
+            } else {
+                (high, bend)
+            };
             self.x[i + 1] = y;
             let cell = &mut self.cells[i];
             // A motion that would turn back in the interval.
@@ -384,7 +353,7 @@ impl<'a, const W: usize> Solver<'a, W> {
     pub fn refine(&mut self) -> bool {
         let count = self.cells.len();
         let duration: f64 = self.cells.iter().map(|cell| cell.time).sum();
-        let threshold = LOSS * duration;
+        let threshold = LOSS * duration / count.min(300) as f64;
         let old = Grid {
             cells: std::mem::take(&mut self.cells),
             controllable: std::mem::take(&mut self.controllable),
@@ -457,7 +426,11 @@ impl<'a, const W: usize> Solver<'a, W> {
         let end = cell.s + cell.h;
         let mut from = cell.s;
         for part in 1..=parts {
-            let to = if part < parts { cell.s + border(part) } else { end };
+            let to = if part < parts {
+                cell.s + border(part)
+            } else {
+                end
+            };
             if part > 1 {
                 self.controllable.push(f64::NAN);
                 self.x.push(f64::NAN);
@@ -479,8 +452,6 @@ struct Grid {
 
 /// The motion in one interval.
 struct Span {
-    piece: usize,
-    s: f64,
     h: f64,
     x: [f64; 2],
     u: [f64; 2],
@@ -492,8 +463,6 @@ impl Span {
         let mean = (y - x) / (2.0 * cell.h);
         let bend = 0.5 * cell.kappa * cell.h;
         Self {
-            piece: cell.piece,
-            s: cell.s,
             h: cell.h,
             x: [x, y],
             u: [mean - bend, mean + bend],

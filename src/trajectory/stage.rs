@@ -8,7 +8,7 @@
 //! the neighbour was held back by three bounds this interval most often is by the same: then one evaluation,
 //! without divisions, is all there is to do.
 
-use super::intervals::{larger, Block};
+use super::intervals::{larger, Block, SpeedBounds, TURN};
 
 /// How far an answer may exceed a limit by rounding (a share of it).
 const ROUNDING: f64 = 1e-11;
@@ -18,8 +18,6 @@ const AGAIN: f64 = 1e-9;
 const STEPS: usize = 24;
 /// Among equally good answers the one with the least κ' is faster inside.
 const LEAN: f64 = 1e-7;
-/// Largest κ' as a share of x + y: ṡ must stay well above zero inside.
-pub(super) const TURN: f64 = 0.8;
 
 /// What may hold a motion back in an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,20 +74,8 @@ pub(super) struct Stage<'a, const W: usize> {
     pub cap: f64,
     /// Largest y.
     pub height: f64,
-    /// Largest |κ'|.
-    pub most_bend: f64,
-    /// The velocity limits: κ' must be at least this multiple of x, or of y, less four times
-    /// `slow` (see [`speed_rates`]).
-    pub speed_rates: [f64; 2],
-    /// Up to this ṡ² no velocity limit is met anywhere.
-    pub slow: f64,
-}
-
-/// How much the velocity limits raise the least κ' with x, and with y. The limits hold for x and y up to
-/// `caps` and a κ' of `bend`; and at rest for a κ' of −4 `slow`, with which ṡ² bulges up to `slow`. So they
-/// hold for what lies between, because they are linear, and for less x, less y and more κ' than that.
-pub(super) fn speed_rates(caps: [f64; 2], bend: f64, slow: f64) -> [f64; 2] {
-    caps.map(|cap| (bend + 4.0 * slow) / cap)
+    /// What the velocity limits ask for.
+    pub speed: SpeedBounds,
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
@@ -233,8 +219,8 @@ impl<const W: usize> Stage<'_, W> {
     #[inline(always)]
     fn violated_simple(&self, [x, y, bend]: Answer, slack: f64) -> Option<Bound> {
         let tiny = slack * (x.abs() + y.abs() + bend.abs());
-        let four = 4.0 * self.slow;
-        let [left, right] = self.speed_rates;
+        let four = 4.0 * self.speed.slow;
+        let [left, right] = self.speed.rates;
         if x - self.cap > tiny {
             Some(Bound::Cap)
         } else if y - self.height > tiny {
@@ -249,8 +235,12 @@ impl<const W: usize> Stage<'_, W> {
             Some(Bound::SpeedRight)
         } else if bend - TURN * (x + y) > tiny {
             Some(Bound::Turn)
-        } else if bend.abs() - self.most_bend > tiny {
-            Some(if bend > 0.0 { Bound::Highest } else { Bound::Lowest })
+        } else if bend.abs() - self.speed.most_bend > tiny {
+            Some(if bend > 0.0 {
+                Bound::Highest
+            } else {
+                Bound::Lowest
+            })
         } else {
             None
         }
@@ -258,8 +248,11 @@ impl<const W: usize> Stage<'_, W> {
 
     /// The least κ' by the velocity limits and the largest bend.
     fn least_bend(&self, x: f64, y: f64) -> f64 {
-        let [left, right] = self.speed_rates;
-        larger(larger(left * x, right * y) - 4.0 * self.slow, -self.most_bend)
+        let [left, right] = self.speed.rates;
+        larger(
+            larger(left * x, right * y) - 4.0 * self.speed.slow,
+            -self.speed.most_bend,
+        )
     }
 
     fn plane(&self, bound: Bound, given: f64) -> Plane {
@@ -270,11 +263,11 @@ impl<const W: usize> Stage<'_, W> {
             Bound::Height => simple([0.0, 1.0, 0.0], self.height),
             Bound::Left => simple([-1.0, 0.0, 0.0], 0.0),
             Bound::Right => simple([0.0, -1.0, 0.0], 0.0),
-            Bound::Lowest => simple([0.0, 0.0, -1.0], self.most_bend),
-            Bound::Highest => simple([0.0, 0.0, 1.0], self.most_bend),
+            Bound::Lowest => simple([0.0, 0.0, -1.0], self.speed.most_bend),
+            Bound::Highest => simple([0.0, 0.0, 1.0], self.speed.most_bend),
             Bound::Turn => simple([-TURN, -TURN, 1.0], 0.0),
-            Bound::SpeedLeft => simple([self.speed_rates[0], 0.0, -1.0], 4.0 * self.slow),
-            Bound::SpeedRight => simple([0.0, self.speed_rates[1], -1.0], 4.0 * self.slow),
+            Bound::SpeedLeft => simple([self.speed.rates[0], 0.0, -1.0], 4.0 * self.speed.slow),
+            Bound::SpeedRight => simple([0.0, self.speed.rates[1], -1.0], 4.0 * self.speed.slow),
             Bound::Row {
                 joint,
                 coefficient,
@@ -320,7 +313,11 @@ impl<const W: usize> Stage<'_, W> {
     /// is none, or it was not found.
     pub fn largest_x(&self, basis: &mut Basis) -> Option<Answer> {
         // Along a velocity limit nothing else counts.
-        let along = [self.cap, self.height, self.least_bend(self.cap, self.height)];
+        let along = [
+            self.cap,
+            self.height,
+            self.least_bend(self.cap, self.height),
+        ];
         if self.holds(along) {
             return Some(along);
         }
@@ -356,8 +353,8 @@ impl<const W: usize> Stage<'_, W> {
             let crosses = [cross(b, c), cross(c, a), cross(a, b)];
             let scale = 1.0 / dot(a, crosses[0]);
             let gains = crosses.map(|cross| scale * dot(objective, cross));
-            let sound = scale.is_finite()
-                && (0..3).all(|i| gains[i] >= -1e-12 || basis[i] == Bound::Given);
+            let sound =
+                scale.is_finite() && (0..3).all(|i| gains[i] >= -1e-12 || basis[i] == Bound::Given);
             if !sound {
                 // The neighbour's bounds mean nothing here.
                 if fresh {
@@ -397,5 +394,154 @@ impl<const W: usize> Stage<'_, W> {
             planes[i] = plane;
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+    impl<const W: usize> Stage<'_, W> {
+        /// All bounds but a given x.
+        fn all(&self) -> Vec<Plane> {
+            let mut bounds = vec![
+                Bound::Cap,
+                Bound::Height,
+                Bound::Left,
+                Bound::Right,
+                Bound::Lowest,
+                Bound::Highest,
+                Bound::Turn,
+                Bound::SpeedLeft,
+                Bound::SpeedRight,
+            ];
+            for joint in 0..(W * self.blocks.len()) as u32 {
+                for coefficient in 0..4 {
+                    for negative in [false, true] {
+                        bounds.push(Bound::Row {
+                            joint,
+                            coefficient,
+                            negative,
+                        });
+                    }
+                }
+            }
+            bounds.into_iter().map(|b| self.plane(b, 0.0)).collect()
+        }
+    }
+
+    /// The best of all points in which three planes meet, the slow way.
+    fn oracle(planes: &[Plane], given: Option<f64>, objective: [f64; 3]) -> Option<f64> {
+        let mut best: Option<f64> = None;
+        let mut try_point = |three: [&Plane; 3]| {
+            let [a, b, c] = three.map(|plane| plane.n);
+            let crosses = [cross(b, c), cross(c, a), cross(a, b)];
+            let determinant = dot(a, crosses[0]);
+            if determinant.abs() < 1e-9 {
+                return;
+            }
+            let mut at = [0.0; 3];
+            for i in 0..3 {
+                for k in 0..3 {
+                    at[k] += three[i].d * crosses[i][k] / determinant;
+                }
+            }
+            if planes.iter().all(|p| dot(p.n, at) <= p.d + 1e-7) {
+                let value = dot(objective, at);
+                best = Some(best.map_or(value, |best| best.max(value)));
+            }
+        };
+        if let Some(x) = given {
+            let fixed = Plane {
+                n: [1.0, 0.0, 0.0],
+                d: x,
+            };
+            for (i, p) in planes.iter().enumerate() {
+                for q in &planes[..i] {
+                    try_point([&fixed, p, q]);
+                }
+            }
+        } else {
+            for (i, p) in planes.iter().enumerate() {
+                for (j, q) in planes[..i].iter().enumerate() {
+                    for r in &planes[..j] {
+                        try_point([p, q, r]);
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    fn config() -> Config {
+        Config {
+            cases: 256,
+            failure_persistence: None,
+            rng_algorithm: RngAlgorithm::ChaCha,
+            rng_seed: RngSeed::Fixed(0x57a6_e001),
+            ..Config::default()
+        }
+    }
+
+    fn lanes() -> impl Strategy<Value = [f64; 2]> {
+        prop::array::uniform2(prop_oneof![5 => -2.0..2.0f64, 1 => Just(0.0)])
+    }
+
+    proptest! {
+        #![proptest_config(config())]
+
+        #[test]
+        fn guess_and_check_agrees_with_all_triples_of_planes(
+            p in prop::array::uniform3(lanes()),
+            e in prop::array::uniform2(lanes()),
+            h in 0.1..1.0f64,
+            (cap, height) in (0.1..3.0f64, 0.0..3.0f64),
+            (bend, slow) in (-0.2..0.2f64, 0.1..0.5f64),
+            most_bend in 0.01..1.0f64,
+            part in 0.0..1.0f64,
+            share in 0.5..1.0f64,
+        ) {
+            let blocks = [Block { p, e }];
+            let caps = [cap, cap.max(height)];
+            let speed = SpeedBounds {
+                caps,
+                bend,
+                slow,
+                rates: caps.map(|cap| (bend + 4.0 * slow) / cap),
+                most_bend,
+            };
+            let stage = Stage { blocks: &blocks, h, share, cap, height, speed };
+            let planes = stage.all();
+            let mut basis = [Bound::Cap, Bound::Height, Bound::Lowest];
+            let slow_x = oracle(&planes, None, [1.0, 0.0, 0.0]);
+            // Rest is always possible.
+            let slow_x = slow_x.unwrap_or(0.0);
+            let Some(answer) = stage.largest_x(&mut basis) else {
+                return Err(TestCaseError::fail(format!("nothing was found, {slow_x}")));
+            };
+            prop_assert!(stage.holds(answer), "{answer:?}");
+            // The lean costs a little.
+            prop_assert!((answer[0] - slow_x).abs() <= 1e-5, "{answer:?} {slow_x}");
+            // From the basis of another interval the same is found.
+            let mut other = [
+                Bound::Row { joint: 1, coefficient: 2, negative: true },
+                Bound::SpeedRight,
+                Bound::Row { joint: 0, coefficient: 0, negative: false },
+            ];
+            let again = stage.largest_x(&mut other);
+            prop_assert!(again.is_some_and(|again| (again[0] - slow_x).abs() <= 1e-5), "{again:?}");
+
+            let x = part * answer[0];
+            let mut basis = [Bound::Given, Bound::Height, Bound::Lowest];
+            let Some([same, y, bend]) = stage.largest_y(x, &mut basis) else {
+                return Err(TestCaseError::fail("no way forward"));
+            };
+            prop_assert_eq!(same, x);
+            prop_assert!(stage.holds([x, y, bend]));
+            let slow_y = oracle(&planes, Some(x), [0.0, 1.0, 0.0]).unwrap_or(0.0);
+            prop_assert!((y - slow_y).abs() <= 1e-5, "{y} {slow_y}");
+        }
     }
 }
