@@ -237,6 +237,8 @@ fn knots_are_a_motion_with_constant_acceleration_of_the_parameter() {
         let timed = TimedPath::along(vec![spline.clone()], &limits).unwrap();
         let knots = timed.knots();
         assert!((knots.last().unwrap().time / timed.duration() - 1.0).abs() < 1e-5);
+        // At rest at both ends, also where all derivatives are zero and ṡ would not matter.
+        assert_eq!((knots[0].rate, knots[knots.len() - 1].rate), (0.0, 0.0));
         for pair in knots.windows(2) {
             let t = pair[1].time - pair[0].time;
             assert!(t > 0.0);
@@ -252,6 +254,16 @@ fn knots_are_a_motion_with_constant_acceleration_of_the_parameter() {
                 assert!((d * knot.rate).abs() <= 1.5 * (1.0 + 1e-4));
             }
         }
+    }
+}
+
+#[test]
+fn waypoints_that_are_all_the_same_are_no_motion() {
+    let limits = MotionLimits::new(vec![1.5; 2], vec![6.0; 2]).unwrap();
+    for ends in [EndCondition::Natural, EndCondition::Clamped] {
+        let spline = Spline::with_knots(&[0.0, 1.0, 2.0], &vec![vec![0.3, -1.0]; 3], ends).unwrap();
+        let timed = TimedPath::along(vec![spline], &limits);
+        assert_eq!(timed.unwrap_err(), RetimeError::NoMotion);
     }
 }
 

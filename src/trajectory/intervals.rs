@@ -58,21 +58,38 @@ pub(super) struct Intervals<const W: usize> {
     pub free_ends: [bool; 2],
 }
 
+/// What the velocity limits say of an interval. They hold for ṡ² up to `caps` at its ends and a κ h² of
+/// `bend`; and at rest for a κ h² of −4 `slow`, with which ṡ² bulges up to `slow`. So they hold for what
+/// lies between, because they are linear, and for less ṡ² and more κ h² than that: for a κ h² of
+/// at least `rates` times ṡ² at either end, less four times `slow`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct SpeedBounds {
+    /// Largest ṡ² at both ends.
+    pub caps: [f64; 2],
+    /// κ h² that goes with the caps.
+    pub bend: f64,
+    /// Up to this ṡ² no velocity limit is met anywhere.
+    pub slow: f64,
+    /// How much the least κ h² rises with ṡ² at both ends.
+    pub rates: [f64; 2],
+    /// Largest |κ h²|.
+    pub most_bend: f64,
+}
+
+/// Largest κ h² as a share of the sum of ṡ² at both ends: ṡ must stay well above zero inside.
+pub(super) const TURN: f64 = 0.8;
 /// Largest bend within an interval: change of s̈ that κ makes, as a share of any acceleration limit.
-const MOST_BEND: f64 = 0.25;
+const MOST_BEND: f64 = 1.0;
 
 /// The larger one, without the care for NaN that `f64::max` takes: none comes here.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
+pub(super) fn larger(a: f64, b: f64) -> f64 {
     if b > a {
         b
     } else {
         a
     }
 }
-
-/// Use of a limit from which on the motion is meant to follow it.
-const MEANT: f64 = 0.9;
 
 // Lanes of several arrays go together.
 #[allow(clippy::needless_range_loop)]
@@ -146,20 +163,65 @@ impl<const W: usize> Intervals<W> {
         }
     }
 
-    /// Largest ṡ² that velocity limits allow where the derivatives are `p`, of all blocks.
-    pub fn speed_cap(&self, blocks: &[Block<W>], end: usize) -> f64 {
-        let mut most = [0.0; W];
+    /// What the velocity limits, of which ṡ² may use `share`, say of an interval of length `h`; without a
+    /// bend unless it may be `bent`.
+    pub fn speed_bounds(&self, blocks: &[Block<W>], h: f64, share: f64, bent: bool) -> SpeedBounds {
+        let [left, middle, right] = self.speed_caps(blocks);
+        // A point where nothing moves knows no limit: it must not spoil its neighbour's.
+        let (left, right) = (left.min(4.0 * right), right.min(4.0 * left));
+        let most_bend = self.most_bend(blocks, h);
+        let slow = share * self.slow(blocks).min(self.cap);
+        let most = most_bend.min(0.5 * TURN * (left + right));
+        // With this bend ṡ² touches the limit in the middle too.
+        let touching = (2.0 * (left + right) - 4.0 * middle).clamp(-most, most);
+        let mut bend = if bent { share * touching } else { 0.0 };
+        let (left, right) = (share * left, share * right);
+        let mut factor = self.speed_factor(blocks, left, right, bend, share);
+        if factor < 0.5 && bend != 0.0 {
+            bend = 0.0;
+            factor = self.speed_factor(blocks, left, right, bend, share);
+        }
+        let caps = [factor * left, factor * right];
+        SpeedBounds {
+            caps,
+            bend,
+            slow,
+            rates: caps.map(|cap| (bend + 4.0 * slow) / cap),
+            most_bend,
+        }
+    }
+
+    /// Largest ṡ² that velocity limits allow at the left end, the middle and the right end.
+    fn speed_caps(&self, blocks: &[Block<W>]) -> [f64; 3] {
+        let mut most = [[0.0; W]; 3];
         for (block, ratio) in blocks.iter().zip(&self.ratio) {
-            for (l, most) in most.iter_mut().enumerate() {
-                *most = larger(*most, block.p[end][l] * block.p[end][l] * ratio[l]);
+            for l in 0..W {
+                let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
+                let first = [p0, 0.25 * (p0 + 2.0 * p1 + p2), p2];
+                for k in 0..3 {
+                    most[k][l] = larger(most[k][l], first[k] * first[k] * ratio[l]);
+                }
             }
         }
-        (1.0 / most.into_iter().fold(0.0, larger)).min(self.cap)
+        most.map(|most| (1.0 / most.into_iter().fold(0.0, larger)).min(self.cap))
+    }
+
+    /// Up to this ṡ² velocity limits hold anywhere in an interval.
+    fn slow(&self, blocks: &[Block<W>]) -> f64 {
+        let mut most = [0.0; W];
+        for (block, ratio) in blocks.iter().zip(&self.ratio) {
+            for l in 0..W {
+                let [p0, p1, p2] = [block.p[0][l], block.p[1][l], block.p[2][l]];
+                let largest = larger(larger(p0.abs(), p1.abs()), p2.abs());
+                most[l] = larger(most[l], largest * largest * ratio[l]);
+            }
+        }
+        1.0 / most.into_iter().fold(0.0, larger)
     }
 
     /// The factor by which ends of ṡ² from `left` to `right` have to be lowered so that `share` of the
     /// squared velocity limits holds in between, where the bend takes `sag` · σ (1 − σ) off.
-    pub fn speed_factor(
+    fn speed_factor(
         &self,
         blocks: &[Block<W>],
         left: f64,
@@ -197,7 +259,7 @@ impl<const W: usize> Intervals<W> {
                 let chord = product([left, 0.5 * (left + right), right]);
                 let bend = product([0.0, -0.5 * sag, 0.0]);
                 for (chord, bend) in chord.into_iter().zip(bend) {
-                    if chord > 0.0 {
+                    if ratio[l] * (chord + bend) > share && chord > 0.0 {
                         factor = factor.min((share - ratio[l] * bend) / (ratio[l] * chord));
                     }
                 }
@@ -206,19 +268,17 @@ impl<const W: usize> Intervals<W> {
         factor
     }
 
-    /// Largest κ that an interval of length `h` may have.
-    pub fn most_bend(&self, blocks: &[Block<W>], h: f64) -> f64 {
-        let mut most = 0.0_f64;
+    /// Largest κ h² that an interval of length `h` may have.
+    fn most_bend(&self, blocks: &[Block<W>], h: f64) -> f64 {
+        let mut most = [0.0; W];
         for block in blocks {
+            let p = &block.p;
             for l in 0..W {
-                let p = &block.p;
-                most = most
-                    .max(p[0][l].abs())
-                    .max(p[1][l].abs())
-                    .max(p[2][l].abs());
+                let largest = larger(larger(p[0][l].abs(), p[1][l].abs()), p[2][l].abs());
+                most[l] = larger(most[l], largest);
             }
         }
-        2.0 * MOST_BEND / (h * most.max(1e-300))
+        2.0 * MOST_BEND * h / larger(most.into_iter().fold(0.0, larger), 1e-300)
     }
 
     /// Shares of the limits in use at the left end (σ = 0), the middle and the right end of an
@@ -259,34 +319,6 @@ impl<const W: usize> Intervals<W> {
             }
         }
         (low, high)
-    }
-
-    /// Slope ds̈/ds of the fastest motion at `s`, where ṡ² is `x` and s̈ is `u`: along the limit that
-    /// is used most there; and for the velocity limits, s̈ itself.
-    pub fn slope(&self, piece: usize, s: f64, x: f64, u: f64) -> f64 {
-        let (pieces, origin) = self.piece(piece);
-        let t = s - origin;
-        // Where no limit is used none tells the slope.
-        let (mut most, mut slope) = (MEANT, 0.0);
-        for (piece, ratio) in pieces.iter().zip(&self.ratio) {
-            for l in 0..W {
-                let third = piece.third[l];
-                let second = piece.second[l] + third * t;
-                let first = piece.first[l] + t * (piece.second[l] + 0.5 * third * t);
-                let acceleration = (first * u + second * x).abs();
-                let velocity = (first * first * ratio[l] * x).sqrt();
-                if acceleration.max(velocity) > most && first != 0.0 {
-                    most = acceleration.max(velocity);
-                    let bend = second / first;
-                    slope = if acceleration >= velocity {
-                        -(third * x + 3.0 * second * u) / first
-                    } else {
-                        x * (3.0 * bend * bend - third / first)
-                    };
-                }
-            }
-        }
-        slope
     }
 
     /// s̈ along the velocity limit that is used most at an end (0 or 1) of an interval.
@@ -334,5 +366,58 @@ impl<const W: usize> Intervals<W> {
             rows.c[3][l] = p2 * k;
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::EndCondition;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+
+    fn config() -> Config {
+        Config {
+            cases: 256,
+            failure_persistence: None,
+            rng_algorithm: RngAlgorithm::ChaCha,
+            rng_seed: RngSeed::Fixed(0x5eed_cab5),
+            ..Config::default()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(config())]
+
+        #[test]
+        fn velocity_limits_hold_wherever_the_bounds_do(
+            points in prop::collection::vec(prop::collection::vec(-2.0..2.0f64, 2), 3..6),
+            (from, part) in (0.0..0.95f64, 0.01..1.0f64),
+            share in 0.3..1.0f64,
+            bent in any::<bool>(),
+            (x, y) in (0.0..1.0f64, 0.0..1.0f64),
+            over in 0.0..0.3f64,
+        ) {
+            let knots: Vec<f64> = (0..points.len()).map(|k| k as f64).collect();
+            let spline = Spline::with_knots(&knots, &points, EndCondition::Natural).unwrap();
+            let limits = MotionLimits::new(vec![1.0, 1.5], vec![3.0, 5.0]).unwrap();
+            let intervals = Intervals::<2>::new(&spline, &limits);
+            let h = part * (1.0 - from);
+            let mut blocks = Vec::new();
+            intervals.blocks(1, 1.0 + from, h, &mut blocks);
+            let bounds = intervals.speed_bounds(&blocks, h, share, bent);
+            let (x, y) = (x * bounds.caps[0], y * bounds.caps[1]);
+            let least = (bounds.rates[0] * x).max(bounds.rates[1] * y) - 4.0 * bounds.slow;
+            let bend = least + over * (x + y);
+            for k in 0..=50 {
+                let part = f64::from(k) / 50.0;
+                let square = x + part * (y - x) - bend * part * (1.0 - part);
+                for (joint, limit) in limits.velocity().iter().enumerate() {
+                    let d = spline.evaluate(1, joint, 1.0 + from + part * h)[1];
+                    let used = d * d * square / (limit * limit);
+                    prop_assert!(used <= share * (1.0 + 1e-9), "{used} of {share} at {part}");
+                }
+            }
+        }
     }
 }

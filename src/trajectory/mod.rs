@@ -23,6 +23,7 @@ mod rows;
 mod sampled;
 mod solver;
 mod spline;
+mod stage;
 mod states;
 mod stop;
 mod sweep;

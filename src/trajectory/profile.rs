@@ -16,7 +16,7 @@ use super::spline::Spline;
 use super::MotionLimits;
 
 /// Intervals of the first grid.
-const FIRST_GRID: f64 = 72.0;
+const FIRST_GRID: f64 = 140.0;
 /// Fewest intervals of a piece of the spline in the first grid.
 const FEWEST: f64 = 3.0;
 /// Most rounds of refinement.
@@ -150,9 +150,6 @@ impl Profile {
 
     fn solve_with<const W: usize>(&mut self, intervals: &Intervals<W>) {
         let mut solver = Solver::new(intervals, self);
-        solver.solve();
-        // Where limits were lowered other bends fit.
-        solver.rebend();
         solver.solve();
         solver.finish(self);
     }

@@ -17,6 +17,9 @@ pub const SAMPLING_SLACK: f64 = 5e-4;
 /// How far [`TimedPath::knots`] may be off the motion's accelerations (a share of the limits).
 pub const KNOT_SLACK: f64 = 5e-4;
 
+/// How often the way from rest is halved where an arm rests without ṡ being zero.
+const HALVINGS: i32 = 16;
+
 /// Why a path cannot be timed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RetimeError {
@@ -196,6 +199,16 @@ impl Section {
         smooth.map_or_else(|| self.profile.duration(), SmoothLaw::duration)
     }
 
+    /// Whether the arm rests at the begin, and at the end, without ṡ being zero there.
+    fn still_ends(&self) -> [bool; 2] {
+        let [begin, end] = self.spline.rests_at_ends();
+        let moving = |x: Option<&f64>| x.is_some_and(|x| *x > 0.0);
+        [
+            begin && !self.profile.starts_moving() && moving(self.profile.x.first()),
+            end && moving(self.profile.x.last()),
+        ]
+    }
+
     /// Piece, s, ṡ and s̈ at `time` \[s\] from the section's begin.
     fn law(&self, time: f64) -> (usize, f64, f64, f64) {
         match &self.smooth {
@@ -327,7 +340,7 @@ impl TimedPath {
                 });
             }
             // A section without motion takes no time.
-            if spline.pieces() == 0 {
+            if spline.pieces() == 0 || spline.is_constant() {
                 continue;
             }
             let start = rate
@@ -513,25 +526,26 @@ impl TimedPath {
             }
             let (profile, spline) = (&section.profile, &section.spline);
             let mut time = 0.0;
-            let mut rate = profile.x.first().map_or(0.0, |x| x.sqrt());
-            knots.push(knot(
-                time,
+            let still = section.still_ends();
+            let first = profile.x.first().copied().filter(|_| !still[0]);
+            let mut rate = first.map_or(0.0, f64::sqrt);
+            let (mut from, count) = (
                 profile.s.first().copied().unwrap_or(0.0),
-                rate,
-                0.0,
-            ));
-            for interval in 0..profile.piece.len() {
+                profile.piece.len(),
+            );
+            knots.push(knot(time, from, rate, 0.0));
+            for interval in 0..count {
                 let parts = profile.parts(interval, spline, &self.limits, KNOT_SLACK);
-                for part in 1..=parts {
-                    let (s, x) = profile.inside(interval, part as f64 / parts as f64);
-                    let step = (profile.s[interval + 1] - profile.s[interval]) / parts as f64;
-                    let next = x.sqrt();
-                    let span = 2.0 * step / (rate + next);
+                let still = [still[0] && interval == 0, still[1] && interval + 1 == count];
+                for (part, share) in marks(parts, still) {
+                    let (s, x) = profile.inside(interval, part);
+                    let next = (share * x).sqrt();
+                    let span = 2.0 * (s - from) / (rate + next);
                     if let Some(last) = knots.last_mut().filter(|_| span > 0.0) {
                         last.acceleration = (next - rate) / span / (self.stretch * self.stretch);
                     }
                     time += span;
-                    rate = next;
+                    (from, rate) = (s, next);
                     knots.push(knot(time, s, rate, 0.0));
                 }
             }
@@ -713,6 +727,46 @@ impl TimedPath {
         }
         self.line_up();
     }
+}
+
+/// Where an interval is divided into `parts` (as shares of it, without its begin), and which share of ṡ²
+/// is left there if ṡ comes to rest at its begin, or its end.
+///
+/// Where all q' are zero the arm rests whatever ṡ is, and the profile passes at full speed; knots begin
+/// and end at rest all the same. There q' grows with the distance σ, so that with ṡ² lowered by a share of
+/// ε/(3σ), and linear below ε, the acceleration q'' ṡ² + q' s̈ nowhere becomes larger, as
+/// s̈ grows by no more than what ṡ² loses; and ε is so small that no time is lost.
+fn marks(parts: usize, still: [bool; 2]) -> Vec<(f64, f64)> {
+    let mut all: Vec<f64> = (1..=parts).map(|part| part as f64 / parts as f64).collect();
+    let halves = |from_end: bool| {
+        (1..=HALVINGS).map(move |k| {
+            let part = 0.5_f64.powi(k);
+            if from_end {
+                1.0 - part
+            } else {
+                part
+            }
+        })
+    };
+    for (side, still) in still.into_iter().enumerate() {
+        if still {
+            all.extend(halves(side == 1));
+        }
+    }
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let least = 0.5_f64.powi(HALVINGS);
+    let left = |way: f64, still: bool| {
+        if !still || way >= 1.0 {
+            1.0
+        } else if way <= 0.0 {
+            0.0
+        } else {
+            1.0 - least / (3.0 * way.max(least))
+        }
+    };
+    let share = |part: f64| left(part, still[0]) * left(1.0 - part, still[1]);
+    all.into_iter().map(|part| (part, share(part))).collect()
 }
 
 /// Largest shares of the limits that are used between two samples; above 1 is over.

@@ -3,22 +3,27 @@
 //! What a division does not touch is not solved again: the largest ṡ² from which the end can be reached
 //! is carried on backwards only until it is what it was, and so is the motion forwards.
 
-use super::intervals::{Block, Intervals, Usage};
+use super::intervals::TURN;
+use super::intervals::{Block, Intervals, SpeedBounds, Usage, TURN};
 use super::profile::{crossing_time, Profile};
 use super::program::{Program, Rows};
+use super::stage::{Basis, Bound, Stage};
 
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
 /// An interval that loses more than this share of the whole duration is worth a change.
-const LOSS: f64 = 4e-6;
+const LOSS: f64 = 2.4e-3;
 /// Below this use of all limits in the middle of an interval a switch is looked for in it.
-const SWITCH: f64 = 0.95;
-/// An interval that loses more than this share of its time is divided even before it is bent.
-const COARSE: f64 = 0.05;
+const SWITCH: f64 = 0.9;
+/// Where the motion leaves what it had to slow down for, this share of the other intervals' loss counts
+/// as much: how fast it passes there decides on much of the way before and after.
+const NARROW: f64 = 0.06;
 /// Use of a limit from which on it counts as followed.
 const FOLLOWED: f64 = 0.95;
 /// Relative gain of ṡ² that is not worth solving the next intervals again.
 const NEGLIGIBLE: f64 = 2e-6;
+/// Most parts into which an interval is divided at once.
+const MOST_PARTS: f64 = 6.0;
 /// Attempts with bends given up one by one, before all are.
 const ATTEMPTS: usize = 6;
 
@@ -26,22 +31,49 @@ const ATTEMPTS: usize = 6;
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     piece: usize,
+    /// Where its derivatives begin in the list of all blocks.
+    block: usize,
     s: f64,
     h: f64,
-    /// Slope ds̈/ds.
-    kappa: f64,
-    /// Largest ṡ² at both ends by this interval's velocity limits.
-    caps: [f64; 2],
     velocity_share: f64,
     acceleration_share: f64,
+    speed: SpeedBounds,
+    /// κ h² with which the largest ṡ² at the begin leads to that at the end; NaN if it does not.
+    back: f64,
+    /// Slope κ = ds̈/ds of the motion.
+    kappa: f64,
     /// Time to cross it \[s\].
     time: f64,
     /// Whether its rows or caps have changed since it was solved backwards, and forwards.
     changed: [bool; 2],
     /// Whether its motion has changed since it was judged.
     unjudged: bool,
-    /// Whether its κ was chosen.
-    bent: bool,
+    /// Whether s̈ has to be constant in it.
+    straight: bool,
+    /// Whether it was cut off where a switch was expected.
+    cut: bool,
+}
+
+impl Cell {
+    /// An interval about which nothing is known yet.
+    fn new(piece: usize, s: f64, h: f64, velocity_share: f64, acceleration_share: f64) -> Self {
+        Self {
+            piece,
+            block: 0,
+            s,
+            h,
+            velocity_share,
+            acceleration_share,
+            speed: SpeedBounds::default(),
+            back: 0.0,
+            kappa: 0.0,
+            time: 0.0,
+            changed: [true; 2],
+            unjudged: true,
+            straight: false,
+            cut: false,
+        }
+    }
 }
 
 pub(super) struct Solver<'a, const W: usize> {
@@ -61,7 +93,8 @@ impl<'a, const W: usize> Solver<'a, W> {
         let mut solver = Self {
             intervals,
             cells: Vec::with_capacity(count),
-            blocks: Vec::with_capacity(count * intervals.chunks),
+            // Room for those of a finer grid too.
+            blocks: Vec::with_capacity(2 * count * intervals.chunks),
             controllable: vec![f64::NAN; count + 1],
             x: vec![f64::NAN; count + 1],
             start_x: profile.start_x,
@@ -69,19 +102,8 @@ impl<'a, const W: usize> Solver<'a, W> {
         };
         for i in 0..count {
             let (s, h) = (profile.s[i], profile.s[i + 1] - profile.s[i]);
-            solver.push(Cell {
-                piece: profile.piece[i],
-                s,
-                h,
-                kappa: profile.kappa[i],
-                caps: [0.0; 2],
-                velocity_share: profile.velocity_share[i],
-                acceleration_share: profile.acceleration_share[i],
-                time: 0.0,
-                changed: [true; 2],
-                unjudged: true,
-                bent: profile.kappa[i] != 0.0,
-            });
+            let shares = (profile.velocity_share[i], profile.acceleration_share[i]);
+            solver.push(Cell::new(profile.piece[i], s, h, shares.0, shares.1));
         }
         solver
     }
@@ -111,47 +133,33 @@ impl<'a, const W: usize> Solver<'a, W> {
 
     /// Appends an interval with its derivatives and caps.
     fn push(&mut self, mut cell: Cell) {
-        let from = self.blocks.len();
+        cell.block = self.blocks.len();
         self.intervals
             .blocks(cell.piece, cell.s, cell.h, &mut self.blocks);
-        self.set_caps(&mut cell, from);
+        self.set_caps(&mut cell);
         self.cells.push(cell);
     }
 
-    /// Fits the bend of an interval to its derivatives, which begin at `from`, and sets its caps.
-    fn set_caps(&self, cell: &mut Cell, from: usize) {
-        let blocks = &self.blocks[from..from + self.intervals.chunks];
-        let h = cell.h;
-        if cell.kappa != 0.0 {
-            let most = self.intervals.most_bend(blocks, h);
-            cell.kappa = cell.kappa.clamp(-most, most);
-        }
+    /// Sets what the velocity limits say of an interval.
+    fn set_caps(&self, cell: &mut Cell) {
+        let blocks = &self.blocks[cell.block..cell.block + self.intervals.chunks];
         let share = cell.velocity_share * cell.velocity_share;
-        let (left, right) = (
-            self.intervals.speed_cap(blocks, 0),
-            self.intervals.speed_cap(blocks, 2),
-        );
-        // A point where nothing moves knows no limit: it must not spoil its neighbour's.
-        let (left, right) = (share * left.min(4.0 * right), share * right.min(4.0 * left));
-        let sag = cell.kappa * h * h;
-        let mut factor = self.intervals.speed_factor(blocks, left, right, sag, share);
-        if factor < 0.5 && cell.kappa != 0.0 {
-            cell.kappa = 0.0;
-            factor = self.intervals.speed_factor(blocks, left, right, 0.0, share);
-        }
-        cell.caps = [factor * left, factor * right];
+        cell.speed = self
+            .intervals
+            .speed_bounds(blocks, cell.h, share, !cell.straight);
     }
 
     fn blocks_of(&self, i: usize) -> &[Block<W>] {
-        &self.blocks[i * self.intervals.chunks..(i + 1) * self.intervals.chunks]
+        let from = self.cells[i].block;
+        &self.blocks[from..from + self.intervals.chunks]
     }
 
     /// Largest ṡ² at a grid point by the velocity limits on both sides.
     fn cap(&self, point: usize) -> f64 {
         let left = point.checked_sub(1).and_then(|i| self.cells.get(i));
         let right = self.cells.get(point);
-        let left = left.map_or(self.intervals.cap, |cell| cell.caps[1]);
-        right.map_or(left, |cell| cell.caps[0].min(left))
+        let left = left.map_or(self.intervals.cap, |cell| cell.speed.caps[1]);
+        right.map_or(left, |cell| cell.speed.caps[0].min(left))
     }
 
     /// Largest x from which the end can be reached, backwards; then the fastest way, forwards.
@@ -179,10 +187,9 @@ impl<'a, const W: usize> Solver<'a, W> {
         let Some(mut cell) = self.cells.get(i).copied() else {
             return;
         };
-        cell.kappa = 0.0;
+        cell.straight = true;
         cell.changed = [true; 2];
-        cell.bent = true;
-        self.set_caps(&mut cell, i * self.intervals.chunks);
+        self.set_caps(&mut cell);
         self.cells[i] = cell;
         // Its neighbours' caps may have changed with its own.
         for near in [i.wrapping_sub(1), i + 1] {
@@ -192,24 +199,67 @@ impl<'a, const W: usize> Solver<'a, W> {
         }
     }
 
-    /// Fills the rows of interval `i`.
-    fn prepare(&mut self, i: usize) {
-        let (h, kappa) = (self.cells[i].h, self.cells[i].kappa);
-        let chunks = self.intervals.chunks;
-        self.rows.clear();
-        for block in &self.blocks[i * chunks..(i + 1) * chunks] {
-            self.rows.push(Intervals::rows(block, h, 0.5 * kappa * h));
+    fn stage(&self, i: usize) -> Stage<'_, W> {
+        let cell = &self.cells[i];
+        Stage {
+            blocks: self.blocks_of(i),
+            h: cell.h,
+            share: cell.acceleration_share,
+            cap: self.cap(i),
+            height: self.controllable[i + 1],
+            speed: cell.speed,
         }
     }
 
-    fn program(&self, i: usize) -> Program<'_, W> {
+    /// The program of an interval with a bend that is known.
+    fn program(&mut self, i: usize) -> (Program<'_, W>, f64) {
+        let cell = self.cells[i];
+        let bend = cell.speed.bend;
+        self.rows.clear();
+        for block in &self.blocks[cell.block..cell.block + self.intervals.chunks] {
+            self.rows
+                .push(Intervals::rows(block, cell.h, 0.5 * bend / cell.h));
+        }
         let (left, right) = (self.cap(i), self.cap(i + 1));
-        Program {
+        let program = Program {
             rows: &self.rows,
-            share: self.cells[i].acceleration_share,
+            share: cell.acceleration_share,
             cap: left,
             tiny: 1e-10 / left.max(right),
+        };
+        (program, bend)
+    }
+
+    /// The largest ṡ² at the begin of interval `i`, and the bend it needs.
+    fn largest_x(&mut self, i: usize, basis: &mut Basis) -> Option<(f64, f64)> {
+        if !self.cells[i].straight {
+            let stage = self.stage(i);
+            let height = stage.height;
+            if let Some([x, y, bend]) = stage.largest_x(basis) {
+                let reaches = y >= height * (1.0 - 1e-12);
+                return Some((x, if reaches { bend } else { f64::NAN }));
+            }
         }
+        let height = self.controllable[i + 1];
+        let (program, _) = self.program(i);
+        Some((program.largest_x(height)?, f64::NAN))
+    }
+
+    /// The largest ṡ² at the end of interval `i` for `x` at its begin, and the bend it needs.
+    fn largest_y(&mut self, i: usize, x: f64, basis: &mut Basis) -> Option<(f64, f64)> {
+        let (height, back) = (self.controllable[i + 1], self.cells[i].back);
+        if !self.cells[i].straight {
+            let stage = self.stage(i);
+            // On the way down the motion is the one found backwards.
+            if x == self.controllable[i] && !back.is_nan() {
+                return Some((height, back));
+            }
+            if let Some([_, y, bend]) = stage.largest_y(x, basis) {
+                return Some((y, bend));
+            }
+        }
+        let (program, bend) = self.program(i);
+        Some((program.range_of_y(x, height)?.1, bend))
     }
 
     /// The interval that has no solution, if there is one.
@@ -222,19 +272,13 @@ impl<'a, const W: usize> Solver<'a, W> {
         };
         let mut moved = end != self.controllable[count];
         self.controllable[count] = end;
-        let mut failed = None;
+        let mut basis = [Bound::Cap, Bound::Height, Bound::Lowest];
         for i in (0..count).rev() {
             if !moved && !self.cells[i].changed[0] {
                 continue;
             }
-            self.prepare(i);
-            let x = match self.program(i).largest_x(self.controllable[i + 1]) {
-                Some(x) => x,
-                None => {
-                    failed = Some(i);
-                    0.0
-                }
-            };
+            let solved = self.largest_x(i, &mut basis);
+            let (x, back) = solved.unwrap_or((0.0, f64::NAN));
             // What was reachable from a little less still is: so much is not worth the way on.
             let old = self.controllable[i];
             let same = old <= x && x <= old * (1.0 + NEGLIGIBLE);
@@ -243,20 +287,19 @@ impl<'a, const W: usize> Solver<'a, W> {
                 self.controllable[i] = x;
             }
             let cell = &mut self.cells[i];
-            cell.changed = [failed == Some(i), true];
+            cell.back = if moved || x == old { back } else { f64::NAN };
+            cell.changed = [solved.is_none(), true];
             if moved {
                 // The interval before ends here.
                 if let Some(before) = i.checked_sub(1) {
                     self.cells[before].changed[1] = true;
                 }
             }
-            if failed.is_some() {
-                // What lies before depends on it.
-                self.cells[i].changed[0] = true;
-                return failed;
+            if solved.is_none() {
+                return Some(i);
             }
         }
-        failed
+        None
     }
 
     fn forward(&mut self) -> Option<usize> {
@@ -265,160 +308,154 @@ impl<'a, const W: usize> Solver<'a, W> {
             None if self.intervals.free_ends[0] => self.controllable[0],
             None => 0.0,
         };
+        let mut basis = [Bound::Given, Bound::Height, Bound::Lowest];
         let mut moved = start != self.x[0];
         self.x[0] = start;
         for i in 0..self.cells.len() {
             if !moved && !self.cells[i].changed[1] {
                 continue;
             }
-            self.prepare(i);
-            let x = self.x[i];
-            let Some((low, high)) = self.program(i).range_of_y(x, self.controllable[i + 1]) else {
+            let (x, old) = (self.x[i], self.x[i + 1]);
+            let (h, kappa) = (self.cells[i].h, self.cells[i].kappa);
+            let Some((high, bend)) = self.largest_y(i, x, &mut basis) else {
                 return Some(i);
             };
-            let old = self.x[i + 1];
-            let same = low <= old && old <= high && high <= old * (1.0 + NEGLIGIBLE);
+            // What is nearly as fast, and possible, is not worth the way on.
+            let near = old <= high && high <= old * (1.0 + NEGLIGIBLE);
+            let same = near && high == old || near && self.keeps(i, [x, old, kappa * h * h]);
             moved = !same;
-            let y = if moved { high } else { old };
+            let (y, bend) = if same && high != old {
+                (old, kappa * h * h)
+            } else {
+                (high, bend)
+            };
             self.x[i + 1] = y;
             let cell = &mut self.cells[i];
             // A motion that would turn back in the interval.
             let both = x.sqrt() + y.sqrt();
-            if cell.kappa * cell.h * cell.h > 0.8 * both * both {
+            if bend > TURN * both * both {
                 return Some(i);
             }
-            cell.time = crossing_time(cell.h, x, y, cell.kappa);
+            cell.kappa = bend / (h * h);
+            cell.time = crossing_time(h, x, y, cell.kappa);
             cell.changed[1] = false;
             cell.unjudged = true;
         }
         None
     }
 
-    /// Chooses every κ anew, on the grid as it is.
-    pub fn rebend(&mut self) {
-        for i in 0..self.cells.len() {
-            let mut cell = self.cells[i];
-            let here = Span::new(&cell, self.x[i], self.x[i + 1]);
-            cell.kappa = here.bend(self.intervals, 0.0, 1.0);
-            cell.changed = [true; 2];
-            self.set_caps(&mut cell, i * self.intervals.chunks);
-            self.cells[i] = cell;
-        }
+    /// Whether a motion within interval `i` keeps all limits.
+    fn keeps(&self, i: usize, motion: [f64; 3]) -> bool {
+        !self.cells[i].straight && self.stage(i).holds(motion)
     }
 
     /// Divides intervals in which time is lost and chooses their κ; whether anything was changed.
     pub fn refine(&mut self) -> bool {
         let count = self.cells.len();
         let duration: f64 = self.cells.iter().map(|cell| cell.time).sum();
-        let threshold = LOSS * duration;
-        let mut next = Self {
-            intervals: self.intervals,
-            cells: Vec::with_capacity(count + count / 2),
-            blocks: Vec::with_capacity(self.blocks.len() + self.blocks.len() / 2),
-            controllable: Vec::with_capacity(count + count / 2),
-            x: Vec::with_capacity(count + count / 2),
-            start_x: self.start_x,
-            rows: Vec::with_capacity(self.intervals.chunks),
+        let threshold = LOSS * duration / count.min(300) as f64;
+        let old = Grid {
+            cells: std::mem::take(&mut self.cells),
+            controllable: std::mem::take(&mut self.controllable),
+            x: std::mem::take(&mut self.x),
         };
+        let most = count + count / 2;
+        self.cells.reserve(most);
+        self.controllable.reserve(most + 1);
+        self.x.reserve(most + 1);
         let mut changed = false;
         for i in 0..count {
-            let mut cell = self.cells[i];
-            let keep = |next: &mut Self, cell: Cell| {
-                next.cells.push(cell);
-                next.blocks.extend_from_slice(self.blocks_of(i));
-                next.controllable.push(self.controllable[i]);
-                next.x.push(self.x[i]);
+            let mut cell = old.cells[i];
+            self.controllable.push(old.controllable[i]);
+            self.x.push(old.x[i]);
+            let leaves = |at: usize| {
+                at < count
+                    && old.x[at] == old.controllable[at]
+                    && old.x[at + 1] < old.controllable[at + 1] * (1.0 - 1e-9)
+            };
+            let threshold = if leaves(i) || leaves(i + 1) {
+                NARROW * threshold
+            } else {
+                threshold
             };
             if !std::mem::take(&mut cell.unjudged) || cell.time <= threshold {
-                keep(&mut next, cell);
+                self.cells.push(cell);
                 continue;
             }
-            let here = Span::new(&cell, self.x[i], self.x[i + 1]);
-            let usage = self
-                .intervals
-                .usage(self.blocks_of(i), here.x_at(), here.u_at());
+            let here = Span::new(&cell, old.x[i], old.x[i + 1]);
+            let blocks = &self.blocks[cell.block..cell.block + self.intervals.chunks];
+            let usage = self.intervals.usage(blocks, here.x_at(), here.u_at());
             let used = usage.map(|u| u.most());
             let lost = 1.0 - (used[0] + 4.0 * used[1] + used[2]) / 6.0;
             let divisible = count < MOST_INTERVALS && cell.h > 1e-9 * (cell.s.abs() + cell.h);
             if cell.time * lost <= threshold || !divisible {
-                keep(&mut next, cell);
+                self.cells.push(cell);
                 continue;
             }
             changed = true;
-            let switch = (used[1] < SWITCH)
-                .then(|| here.switch(self.intervals, self.blocks_of(i), &usage))
+            let switch = (used[1] < SWITCH && !cell.cut)
+                .then(|| here.switch(self.intervals, blocks, &usage))
                 .flatten();
-            let (at, kappas) = match switch {
-                Some(Switch { at, before, after }) => (at, [before, after]),
-                None if lost > COARSE || cell.bent => (
-                    0.5 * cell.h,
-                    [
-                        here.bend(self.intervals, 0.0, 0.5),
-                        here.bend(self.intervals, 0.5, 1.0),
-                    ],
-                ),
-                None => (cell.h, [here.bend(self.intervals, 0.0, 1.0), 0.0]),
-            };
-            let middle = cell.s + at;
-            cell.changed = [true; 2];
-            cell.unjudged = true;
-            cell.bent = true;
-            next.controllable.push(self.controllable[i]);
-            next.x.push(self.x[i]);
-            next.push(Cell {
-                h: at,
-                kappa: kappas[0],
-                ..cell
-            });
-            if at < cell.h {
-                next.controllable.push(f64::NAN);
-                next.x.push(f64::NAN);
-                next.push(Cell {
-                    s: middle,
-                    h: cell.s + cell.h - middle,
-                    kappa: kappas[1],
-                    ..cell
-                });
+            match switch {
+                Some(at) => self.divide(&cell, 2, true, |_| at),
+                None => {
+                    // What is lost falls with the square of the length.
+                    let parts = (cell.time * lost / threshold).cbrt().ceil();
+                    let parts = parts.clamp(2.0, MOST_PARTS);
+                    self.divide(&cell, parts as usize, false, |part| {
+                        part as f64 / parts * cell.h
+                    });
+                }
             }
         }
-        next.controllable.push(self.controllable[count]);
-        next.x.push(self.x[count]);
+        self.controllable.push(old.controllable[count]);
+        self.x.push(old.x[count]);
         // Caps are shared by neighbours.
-        for i in 1..next.cells.len() {
-            let touched = [next.cells[i - 1].bent_now(), next.cells[i].bent_now()];
+        for i in 1..self.cells.len() {
+            let touched = [self.cells[i - 1].changed[1], self.cells[i].changed[1]];
             if touched[0] != touched[1] {
                 let near = if touched[0] { i } else { i - 1 };
-                next.cells[near].changed[0] = true;
+                self.cells[near].changed[0] = true;
             }
         }
-        *self = next;
         changed
+    }
+
+    /// Appends the parts of an interval; `border` tells where each but the last ends in it.
+    fn divide(&mut self, cell: &Cell, parts: usize, cut: bool, border: impl Fn(usize) -> f64) {
+        let end = cell.s + cell.h;
+        let mut from = cell.s;
+        for part in 1..=parts {
+            let to = if part < parts {
+                cell.s + border(part)
+            } else {
+                end
+            };
+            if part > 1 {
+                self.controllable.push(f64::NAN);
+                self.x.push(f64::NAN);
+            }
+            let shares = (cell.velocity_share, cell.acceleration_share);
+            let new = Cell::new(cell.piece, from, to - from, shares.0, shares.1);
+            self.push(Cell { cut, ..new });
+            from = to;
+        }
     }
 }
 
-impl Cell {
-    /// Whether it is new or bent anew.
-    fn bent_now(&self) -> bool {
-        self.changed[1]
-    }
+/// A grid that is being replaced.
+struct Grid {
+    cells: Vec<Cell>,
+    controllable: Vec<f64>,
+    x: Vec<f64>,
 }
 
 /// The motion in one interval.
 struct Span {
-    piece: usize,
-    s: f64,
     h: f64,
     x: [f64; 2],
     u: [f64; 2],
     kappa: f64,
-}
-
-/// Where in an interval the motion changes over from one limit to another, and the slopes κ on both
-/// sides.
-struct Switch {
-    at: f64,
-    before: f64,
-    after: f64,
 }
 
 impl Span {
@@ -426,8 +463,6 @@ impl Span {
         let mean = (y - x) / (2.0 * cell.h);
         let bend = 0.5 * cell.kappa * cell.h;
         Self {
-            piece: cell.piece,
-            s: cell.s,
             h: cell.h,
             x: [x, y],
             u: [mean - bend, mean + bend],
@@ -452,39 +487,13 @@ impl Span {
         [self.u[0], self.u(0.5), self.u[1]]
     }
 
-    /// κ for the parts of the interval from `from` to `to`.
-    fn bend<const W: usize>(&self, intervals: &Intervals<W>, from: f64, to: f64) -> f64 {
-        let middle = 0.5 * (from + to);
-        let (x, u) = (self.x(middle), self.u(middle));
-        self.slope(intervals, middle * self.h, (to - from) * self.h, x, u)
-    }
-
-    /// κ for a part of length `h` around `at`, where ṡ² is about `x` and s̈ about `u`.
-    fn slope<const W: usize>(
-        &self,
-        intervals: &Intervals<W>,
-        at: f64,
-        h: f64,
-        x: f64,
-        u: f64,
-    ) -> f64 {
-        let kappa = intervals.slope(self.piece, self.s + at, x, u);
-        // ṡ² must not come near zero by it.
-        let most = x / (h * h);
-        if kappa.is_finite() {
-            kappa.clamp(-most, most)
-        } else {
-            0.0
-        }
-    }
-
     /// Where tangents of the motion from both ends meet.
     fn switch<const W: usize>(
         &self,
         intervals: &Intervals<W>,
         blocks: &[Block<W>],
         usage: &[Usage; 3],
-    ) -> Option<Switch> {
+    ) -> Option<f64> {
         let h = self.h;
         let rates = |end: usize| -> [f64; 2] {
             let used = usage[2 * end];
@@ -501,10 +510,7 @@ impl Span {
             let at = (self.x[1] - self.x[0] - 2.0 * to * h) / (2.0 * (from - to));
             let x = self.x[0] + 2.0 * from * at;
             if at > 0.02 * h && at < 0.98 * h && x > 0.0 {
-                let before = self.slope(intervals, 0.5 * at, at, self.x[0] + from * at, from);
-                let rest = h - at;
-                let after = self.slope(intervals, at + 0.5 * rest, rest, self.x[1] - to * rest, to);
-                return Some(Switch { at, before, after });
+                return Some(at);
             }
         }
         None

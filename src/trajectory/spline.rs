@@ -156,6 +156,13 @@ impl Spline {
         self.knots.len().saturating_sub(1)
     }
 
+    /// Whether all its points are the same.
+    pub(super) fn is_constant(&self) -> bool {
+        let mut points = self.values.chunks_exact(self.dof.max(1));
+        let first = points.next();
+        points.all(|point| Some(point) == first)
+    }
+
     /// Length of the parameter's range.
     pub fn length(&self) -> f64 {
         match (self.knots.first(), self.knots.last()) {
