@@ -86,6 +86,9 @@ const MEASURED: f64 = 0.9;
 /// Share of the deviation within which each configuration meets its pose.
 const EXACT: f64 = 0.02;
 
+/// How exactly a search meets poses \[m\], \[rad\]: what it finds is walked exactly afterwards.
+const ROUGH: (f64, f64) = (1e-6, 1e-5);
+
 /// How many meeting places of branches one path may lead over, and the steps that are tried there, relative
 /// to the spacing of the samples.
 const BRIDGES: usize = 16;
@@ -114,6 +117,8 @@ pub(super) struct Walker<'a> {
     pub chain: &'a Chain,
     pub guide: &'a dyn Guide,
     pub tracker: Tracker,
+    /// The same for configurations that need not be exact.
+    pub rough: Tracker,
     pub settings: &'a FollowSettings,
     /// Goal, hooks and time of the request.
     pub ik: &'a IkRequest<'a>,
@@ -137,6 +142,12 @@ impl<'a> Walker<'a> {
             chain,
             guide,
             tracker: Tracker::new(chain, ik.goal, position, orientation)?,
+            rough: Tracker::new(
+                chain,
+                ik.goal,
+                ROUGH.0.max(position),
+                ROUGH.1.max(orientation),
+            )?,
             settings,
             ik,
             checker: arm.map(|arm| MotionChecker::new(arm.model, arm.world)),

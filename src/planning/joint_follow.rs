@@ -7,7 +7,7 @@
 
 use super::follow::{Broken, FollowSettings, Trail, Walker};
 use super::guide::Guide;
-use super::null_search::{straighten, walk_on, NullSearch, Refused, GRIDS};
+use super::null_search::{straighten, walk_on, NullSearch, Refused, PASSES};
 use super::{ArmCheck, BreakCause};
 use crate::ik::{ClosedForm, IkError, IkRequest, IkSolver, Portfolio, Posture};
 use crate::kinematics::Pose;
@@ -179,18 +179,18 @@ fn from_start(
         }
     }
     let mut budget = walker.settings.search_nodes;
-    for grid in GRIDS {
+    for pass in PASSES {
         let mut refused: Vec<Refused> = Vec::new();
         for _ in 0..=REFUSALS {
             if walker.gives_up() || budget == 0 {
                 break;
             }
-            let rate = trail.motion() / trail.reached().max(0.05);
-            let found = NullSearch::new(walker, grid.within(budget), start, rate, &refused).run();
+            let usual = trail.motion() / trail.reached().max(0.05);
+            let found = NullSearch::new(walker, pass, start, usual, budget, &refused).run();
             budget = budget.saturating_sub(found.looked_at);
-            let nodes = straighten(walker, &found.nodes);
+            let straight = straighten(walker, &found.nodes);
             let mut stuck = None;
-            for nodes in [&nodes, &found.nodes] {
+            for nodes in [&straight, &found.nodes] {
                 let (other, outcome) = walk_on(walker, samples, nodes, start);
                 let (fraction, cause) = match outcome {
                     Ok(()) => return Ok(other),
@@ -199,6 +199,9 @@ fn from_start(
                 stuck = Some(fraction);
                 if fraction > broken.fraction {
                     (trail, broken) = (other, Broken { fraction, cause });
+                }
+                if !found.complete {
+                    break;
                 }
             }
             // Looks for another way around where this one broke.
