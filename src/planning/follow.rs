@@ -77,6 +77,9 @@ pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// Samples so close together that dividing further is hopeless: a fraction of one sample step.
 const FINEST: f64 = 1.0 / 1024.0;
 
+/// The same for motion in the null space while the tip stands, as a fraction of one joint step.
+const FINEST_TURN: f64 = 1.0 / 64.0;
+
 /// Share of the largest joint step that the pull towards a preferred posture may take.
 const PULL: f64 = 0.1;
 
@@ -275,7 +278,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Follows the curve along configurations at given fractions (which do not fall), the first of which is
-    /// the end of `trail`: between two of them the joints keep as close to the straight line as the tip's
+    /// the end of `trail`: between them the joints keep as close to a cubic curve through them as the tip's
     /// path allows. Two at the same fraction are joined by motion in the null space.
     pub(super) fn along(
         &mut self,
@@ -283,16 +286,25 @@ impl<'a> Walker<'a> {
         nodes: &[(f64, Vec<f64>)],
         trail: &mut Trail,
     ) -> Result<(), Broken> {
-        for ((begin, from), (end, to)) in nodes.iter().zip(nodes.iter().skip(1)) {
+        for (index, pair) in nodes.windows(2).enumerate() {
+            let [(begin, from), (end, to)] = pair else {
+                continue;
+            };
             if end > begin {
                 let first = samples.partition_point(|sample| sample <= begin);
                 let last = samples.partition_point(|sample| sample < end);
                 let inner = samples.get(first..last).unwrap_or(&[]);
+                let slopes = [slope(nodes, index), slope(nodes, index + 1)];
+                let whole = end - begin;
                 for sample in inner.iter().chain([end]) {
                     self.advance(*sample, trail, &mut |_, _, (_, next), _, guess| {
-                        let part = (next - begin) / (end - begin);
-                        for ((value, a), b) in guess.iter_mut().zip(from).zip(to) {
-                            *value = a + (b - a) * part;
+                        let t = (next - begin) / whole;
+                        let s = 1.0 - t;
+                        let ends = from.iter().zip(to);
+                        let turns = slopes[0].iter().zip(&slopes[1]);
+                        for ((value, (a, b)), (m, n)) in guess.iter_mut().zip(ends).zip(turns) {
+                            *value = s * s * ((1.0 + 2.0 * t) * a + t * whole * m)
+                                + t * t * ((1.0 + 2.0 * s) * b - s * whole * n);
                         }
                     })?;
                 }
@@ -303,7 +315,8 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Motion in the null space at one place of the path.
+    /// Motion in the null space at one place of the path: along the straight line, in steps that are halved
+    /// where one fails.
     fn turn_about(
         &mut self,
         u: f64,
@@ -311,52 +324,46 @@ impl<'a> Walker<'a> {
         to: &[f64],
         trail: &mut Trail,
     ) -> Result<(), Broken> {
-        let largest = from
-            .iter()
-            .zip(to)
-            .fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
-        let mut pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
-        loop {
-            match self.turn_in(pieces, u, (from, to), trail) {
-                Ok(found) => {
-                    trail.fractions.extend(found.iter().map(|_| u));
-                    trail.points.extend(found);
-                    return Ok(());
+        let moves = from.iter().zip(to).map(|(a, b)| (a - b).abs());
+        let largest = moves.fold(0.0_f64, f64::max);
+        let pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
+        let longest = 1.0 / pieces as f64;
+        let mut step = longest;
+        let mut reached = 0.0;
+        while reached < 1.0 {
+            let next = if 1.0 - reached < 1.001 * step {
+                1.0
+            } else {
+                reached + step
+            };
+            let line = from.iter().zip(to).map(|(a, b)| a + (b - a) * next);
+            let mut q: Vec<f64> = line.collect();
+            let Some(last) = trail.points.last() else {
+                return Ok(());
+            };
+            let outcome = if self.gives_up() {
+                Err(BreakCause::GaveUp)
+            } else {
+                self.step((u, last), u, &mut q)
+            };
+            match outcome {
+                Ok(()) => {
+                    trail.points.push(q);
+                    trail.fractions.push(u);
+                    reached = next;
+                    step = (2.0 * step).min(longest);
                 }
                 Err(cause) => {
+                    step *= 0.5;
                     let hopeless =
                         matches!(cause, BreakCause::Collision { .. } | BreakCause::GaveUp);
-                    if hopeless || pieces > 512 {
+                    if hopeless || step < FINEST_TURN * longest {
                         return Err(Broken { fraction: u, cause });
                     }
-                    pieces *= 2;
                 }
             }
         }
-    }
-
-    /// Motion in the null space by so many equal steps.
-    fn turn_in(
-        &mut self,
-        pieces: usize,
-        u: f64,
-        (from, to): (&[f64], &[f64]),
-        trail: &Trail,
-    ) -> Result<Vec<Vec<f64>>, BreakCause> {
-        let mut found: Vec<Vec<f64>> = Vec::with_capacity(pieces);
-        let begin = trail.points.last().cloned().unwrap_or_default();
-        for piece in 1..=pieces {
-            if self.gives_up() {
-                return Err(BreakCause::GaveUp);
-            }
-            let part = piece as f64 / pieces as f64;
-            let line = from.iter().zip(to).map(|(a, b)| a + (b - a) * part);
-            let mut q: Vec<f64> = line.collect();
-            let last = found.last().unwrap_or(&begin);
-            self.step((u, last), u, &mut q)?;
-            found.push(q);
-        }
-        Ok(found)
+        Ok(())
     }
 
     /// From the end of `trail` to the fraction `target`, in one step or by halves. `guess` fills in where to
@@ -518,6 +525,31 @@ impl<'a> Walker<'a> {
             }
         }
         BreakCause::Ik(not_converged(q, (position_error, orientation_error), 0))
+    }
+}
+
+/// Change of the joints with the fraction of the path at one of some configurations; where a motion in the null
+/// space begins or ends, towards the other side.
+fn slope(nodes: &[(f64, Vec<f64>)], index: usize) -> Vec<f64> {
+    let Some((u, q)) = nodes.get(index) else {
+        return Vec::new();
+    };
+    let before = index.checked_sub(1).and_then(|before| nodes.get(before));
+    let before = before.filter(|(v, _)| v < u);
+    let after = nodes.get(index + 1).filter(|(v, _)| v > u);
+    let way = |(u, q): &(f64, Vec<f64>), (v, r): &(f64, Vec<f64>)| -> Vec<f64> {
+        q.iter().zip(r).map(|(q, r)| (r - q) / (v - u)).collect()
+    };
+    let here = (*u, q.clone());
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            let weight = (u - before.0) / (after.0 - before.0);
+            let both = way(before, &here).into_iter().zip(way(&here, after));
+            both.map(|(a, b)| a * (1.0 - weight) + b * weight).collect()
+        }
+        (Some(before), None) => way(before, &here),
+        (None, Some(after)) => way(&here, after),
+        (None, None) => vec![0.0; q.len()],
     }
 }
 

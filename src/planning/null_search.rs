@@ -71,7 +71,7 @@ const GREED: f64 = 1.5;
 const STANDING: f64 = 1.5;
 
 /// Iterations that a node may take: the guesses are close.
-const ITERATIONS: u32 = 8;
+const ITERATIONS: u32 = 5;
 
 /// Largest move of one joint between layers for which a straight line is believed \[rad or m\].
 const LEAP: f64 = 0.4;
@@ -642,7 +642,8 @@ fn layers(guide: &dyn Guide, step: (f64, f64)) -> Vec<f64> {
     layers
 }
 
-/// Leaves out nodes as long as the arm can go straight from one to a later one: fewer bends, no standing.
+/// Goes straight from nodes to later ones as far as the arm can: fewer bends, no standing. Given back are
+/// configurations on all layers.
 pub(super) fn straighten(
     walker: &mut Walker<'_>,
     nodes: &[(f64, Vec<f64>)],
@@ -654,46 +655,51 @@ pub(super) fn straighten(
     kept.push(first.clone());
     let mut at = 0;
     while at + 1 < nodes.len() {
-        let mut reach = at + 1;
         let mut hop = nodes.len() - 1 - at;
         while hop > 1 {
-            if chord(walker, nodes, at, at + hop) {
-                reach = at + hop;
+            if let Some(chord) = chord(walker, nodes, at, at + hop) {
+                kept.extend(chord);
                 break;
             }
             hop /= 2;
         }
-        kept.extend(nodes.get(reach).cloned());
-        at = reach;
+        if hop <= 1 {
+            kept.extend(nodes.get(at + 1).cloned());
+        }
+        at += hop.max(1);
     }
     kept
 }
 
-/// Whether the arm can go from one node to a later one straight in joint space but for the tip's path.
-fn chord(walker: &mut Walker<'_>, nodes: &[(f64, Vec<f64>)], from: usize, to: usize) -> bool {
-    let (Some((begin, a)), Some((end, b))) = (nodes.get(from), nodes.get(to)) else {
-        return false;
-    };
+/// Configurations after one node and up to a later one, where the arm can go from one to the other straight in
+/// joint space but for the tip's path.
+fn chord(
+    walker: &mut Walker<'_>,
+    nodes: &[(f64, Vec<f64>)],
+    from: usize,
+    to: usize,
+) -> Option<Vec<(f64, Vec<f64>)>> {
+    let ((begin, a), (end, b)) = (nodes.get(from)?, nodes.get(to)?);
     if end <= begin {
-        return false;
+        return None;
     }
-    let mut last = a.clone();
-    let mut reached = *begin;
-    for (u, _) in nodes.get(from + 1..=to).unwrap_or(&[]) {
-        if *u <= reached {
+    let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
+    for (u, _) in nodes.get(from + 1..=to)? {
+        let (reached, last) = found.last().map_or((begin, a), |(u, q)| (u, q));
+        if u <= reached {
             continue;
         }
         let part = (u - begin) / (end - begin);
         let mut next: Vec<f64> = a.iter().zip(b).map(|(a, b)| a + (b - a) * part).collect();
         let middle = walker.guide.pose(0.5 * (reached + u));
         let target = walker.guide.pose(*u);
-        if !link(walker, &last, (&middle, &target), &mut next) || !is_free(walker, &next) {
-            return false;
+        let free = link(walker, last, (&middle, &target), &mut next) && is_free(walker, &next);
+        if !free {
+            return None;
         }
-        last = next;
-        reached = *u;
+        found.push((*u, next));
     }
-    true
+    Some(found)
 }
 
 /// Why and where a search that did not reach the end broke: walks to its farthest node, and on from there.
