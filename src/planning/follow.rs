@@ -158,6 +158,11 @@ impl<'a> Walker<'a> {
         })
     }
 
+    /// Whether the goal leaves joints free.
+    pub(super) fn is_redundant(&self) -> bool {
+        self.chain.dof() > self.tracker.goal().rows()
+    }
+
     pub(super) fn gives_up(&self) -> bool {
         self.ik.give_up.is_some_and(|give_up| give_up())
     }
@@ -178,7 +183,8 @@ impl<'a> Walker<'a> {
             let passable = !matches!(
                 broken.cause,
                 BreakCause::GaveUp | BreakCause::Collision { .. }
-            );
+            ) && !(self.is_redundant()
+                && matches!(broken.cause, BreakCause::JointLimit { .. }));
             bridges += 1;
             if !passable || bridges > BRIDGES || !self.bridge(samples, trail) {
                 return Err(broken);
