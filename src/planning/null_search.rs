@@ -57,6 +57,7 @@ const FINEST: Grid = Grid {
 
 /// Shortest step towards the next layer, as a share of the whole one.
 const STEPS: f64 = 0.12;
+const STEPS_FINE: f64 = 0.4;
 
 /// How many lengths of motion in the null space are tried.
 const ASIDE: usize = 4;
@@ -65,7 +66,7 @@ const ASIDE: usize = 4;
 const BEND: f64 = 0.3;
 
 /// Weight of what is left in the order of the search: above one for speed over least motion.
-const GREED: f64 = 1.5;
+const GREED: f64 = 2.0;
 
 /// Cost of motion in the null space while the tip stands, relative to other motion: it is avoided.
 const STANDING: f64 = 1.5;
@@ -94,7 +95,7 @@ const LEAST_RATE: (f64, f64) = (1.5, 0.5);
 /// Nodes whose joints are this near to a limit \[rad or m\] cost more, up to that many usual layers' motion:
 /// ways that hug a limit mostly end there.
 const MARGIN: f64 = 0.3;
-const HUGGING: f64 = 1.0;
+const HUGGING: f64 = 0.3;
 
 /// Nodes nearer than this share of the push count as one.
 const SAME: f64 = 0.5;
@@ -160,6 +161,8 @@ pub(super) struct NullSearch<'w, 'a> {
     walker: &'w mut Walker<'a>,
     grid: Grid,
     finer: [Grid; 2],
+    /// How many of those have been begun.
+    refined: usize,
     /// Most nodes.
     most: usize,
     /// Fractions of the layers, and the tip's pose at each and half-way to the next.
@@ -207,6 +210,7 @@ impl<'w, 'a> NullSearch<'w, 'a> {
             rows: walker.tracker.goal().rows(),
             grid,
             finer,
+            refined: 0,
             most,
             by_layer: vec![Vec::new(); layers.len()],
             poses: Vec::new(),
@@ -321,6 +325,7 @@ impl<'w, 'a> NullSearch<'w, 'a> {
         let from = reached.saturating_sub(1);
         let begin = self.layers.get(from).copied().unwrap_or(0.0);
         self.grid = grid;
+        self.refined += 1;
         let kept = self.layers.iter().take(from + 1).copied();
         let fine = layers(self.walker.guide, grid.step);
         let layers: Vec<f64> = kept
@@ -484,7 +489,8 @@ impl<'w, 'a> NullSearch<'w, 'a> {
         let mut reached = begin;
         let mut last = q.to_vec();
         let mut step = 0.5 * (end - begin);
-        let shortest = STEPS * (end - begin);
+        let steps = if self.refined == 0 { STEPS } else { STEPS_FINE };
+        let shortest = steps * (end - begin);
         while reached < end {
             let to = if end - reached <= 1.001 * step {
                 end
