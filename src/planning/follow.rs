@@ -108,9 +108,14 @@ const HOPS: [f64; 9] = [
 ];
 
 /// How far off \[m\], \[rad\] a configuration is taken where none meets the pose, and at most which share of
-/// the deviation that may be.
-const NEAR: (f64, f64) = (1.5e-6, 1.5e-5);
-const NEAR_SHARE: f64 = 0.3;
+/// the deviation that may be: a path that touches a limit, or the border of what the arm reaches, between two
+/// of its poses is beyond it there by what a chord is off its curve.
+const NEAR: (f64, f64) = (1e-5, 1e-4);
+const NEAR_SHARE: f64 = 0.5;
+
+/// A joint this near to a limit \[rad or m\] is at it, and so far it is moved off where that may help.
+const AT_LIMIT: f64 = 1e-6;
+const OFF_LIMIT: f64 = 0.02;
 
 /// Motions between two samples that come so close \[m\] to a contact are not told from it.
 const SWEEP: f64 = 2e-5;
@@ -439,7 +444,7 @@ impl<'a> Walker<'a> {
         q: &mut [f64],
     ) -> Result<(), BreakCause> {
         self.tracker.aim(&self.guide.pose(to));
-        if !self.tracker.settle(self.chain, q) {
+        if !self.tracker.settle(self.chain, q) && !self.settle_off_limits(q) {
             // Where branches meet, and at the border of what the arm reaches, a path is easily out of
             // reach by next to nothing.
             let off = self.tracker.off(q);
@@ -501,6 +506,26 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
+    /// Settles once more with the joints that are at a limit moved off it: in a posture that is singular there,
+    /// as that of a folded elbow, nothing else tells them to leave.
+    fn settle_off_limits(&mut self, q: &mut [f64]) -> bool {
+        let mut off = q.to_vec();
+        let mut moved = false;
+        for (dof, value) in self.chain.dofs.iter().zip(&mut off) {
+            for (limit, inwards) in [(dof.lower, OFF_LIMIT), (dof.upper, -OFF_LIMIT)] {
+                if (*value - limit).abs() < AT_LIMIT {
+                    *value = limit + inwards;
+                    moved = true;
+                }
+            }
+        }
+        let settled = moved && self.tracker.settle(self.chain, &mut off);
+        if settled {
+            q.copy_from_slice(&off);
+        }
+        settled
+    }
+
     /// Why the tracker failed, with `q` the nearest that it found: a limit, a singular place, or what it
     /// says.
     pub(super) fn explain(&mut self, q: &[f64]) -> BreakCause {
@@ -508,7 +533,7 @@ impl<'a> Walker<'a> {
         let (position_error, orientation_error) = (off.position, off.orientation);
         for (dof, value) in self.chain.dofs.iter().zip(q) {
             for limit in [dof.lower, dof.upper] {
-                if (value - limit).abs() < 1e-6 {
+                if (value - limit).abs() < AT_LIMIT {
                     return BreakCause::JointLimit {
                         joint: dof.name.clone(),
                         limit,
