@@ -10,8 +10,8 @@
 use super::guide::Guide;
 use super::{ArmCheck, BreakCause};
 use crate::collision::{MotionChecker, MotionVerdict};
-use crate::ik::{IkError, IkRequest, IkSolution, Posture, Tracker};
-use crate::kinematics::{jacobian, manipulability};
+use crate::ik::{Goal, IkError, IkRequest, IkSolution, Posture, Tracker};
+use crate::kinematics::jacobian;
 use crate::model::Chain;
 
 /// How finely the joints must follow the tip's path.
@@ -28,8 +28,8 @@ pub struct FollowSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
-    /// How many configurations a search through the null space of a redundant arm may look at: the
-    /// more, the finer. 170,000 are as fine as it gets.
+    /// How many configurations the searches through the null space of a redundant arm may look at: it
+    /// ends earlier where there are no more, mostly after some hundreds or thousands.
     pub search_nodes: usize,
 }
 
@@ -113,9 +113,12 @@ const HOPS: [f64; 9] = [
 const NEAR: (f64, f64) = (1e-5, 1e-4);
 const NEAR_SHARE: f64 = 0.5;
 
+/// Ratio of the least singular value to the largest \[1/m, or 1\] below which a posture is named singular.
+const NEARLY_SINGULAR: f64 = 0.02;
+
 /// A joint this near to a limit \[rad or m\] is at it, and so far it is moved off where that may help.
 const AT_LIMIT: f64 = 1e-6;
-const OFF_LIMIT: f64 = 0.02;
+const OFF_LIMIT: [f64; 2] = [0.004, 0.02];
 
 /// Motions between two samples that come so close \[m\] to a contact are not told from it.
 const SWEEP: f64 = 2e-5;
@@ -353,7 +356,7 @@ impl<'a> Walker<'a> {
                 return Ok(());
             };
             let outcome = if self.gives_up() {
-                Err(BreakCause::GaveUp)
+                Err(Stop::Because(BreakCause::GaveUp))
             } else {
                 self.step((u, last), u, &mut q)
             };
@@ -364,12 +367,18 @@ impl<'a> Walker<'a> {
                     reached = next;
                     step = (2.0 * step).min(longest);
                 }
-                Err(cause) => {
+                Err(stop) => {
                     step *= 0.5;
-                    let hopeless =
-                        matches!(cause, BreakCause::Collision { .. } | BreakCause::GaveUp);
+                    let hopeless = matches!(
+                        stop,
+                        Stop::Because(BreakCause::Collision { .. } | BreakCause::GaveUp)
+                    );
                     if hopeless || step < FINEST_TURN * longest {
-                        return Err(Broken { fraction: u, cause });
+                        let here = trail.points.last().cloned().unwrap_or_default();
+                        return Err(Broken {
+                            fraction: u,
+                            cause: self.cause(stop, u, &here),
+                        });
                     }
                 }
             }
@@ -421,11 +430,12 @@ impl<'a> Walker<'a> {
                     trail.fractions.push(next);
                     ahead.pop();
                 }
-                Err(cause) => {
+                Err(stop) => {
                     if next - reached <= whole * FINEST {
+                        let here = trail.points.last().cloned().unwrap_or_default();
                         return Err(Broken {
                             fraction: reached,
-                            cause,
+                            cause: self.cause(stop, next, &here),
                         });
                     }
                     ahead.push(0.5 * (reached + next));
@@ -437,12 +447,7 @@ impl<'a> Walker<'a> {
 
     /// From a configuration to the one at the fraction `to`, with the guess in `q`: the tip on its path
     /// between them, no leap, no collision.
-    fn step(
-        &mut self,
-        (from, last): (f64, &[f64]),
-        to: f64,
-        q: &mut [f64],
-    ) -> Result<(), BreakCause> {
+    fn step(&mut self, (from, last): (f64, &[f64]), to: f64, q: &mut [f64]) -> Result<(), Stop> {
         self.tracker.aim(&self.guide.pose(to));
         if !self.tracker.settle(self.chain, q) && !self.settle_off_limits(q) {
             // Where branches meet, and at the border of what the arm reaches, a path is easily out of
@@ -452,20 +457,24 @@ impl<'a> Walker<'a> {
                 && off.position <= NEAR.0.min(NEAR_SHARE * self.settings.deviation)
                 && off.orientation <= NEAR.1.min(NEAR_SHARE * self.settings.angle_deviation);
             if !near {
-                return Err(self.explain(q));
+                return Err(Stop::OffPath(q.to_vec()));
             }
         }
         if !self.ik.accept.is_none_or(|accept| accept(q)) {
-            return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1)));
+            return Err(Stop::Because(BreakCause::Ik(not_converged(
+                q,
+                (0.0, 0.0),
+                1,
+            ))));
         }
         for ((dof, a), b) in self.chain.dofs.iter().zip(last).zip(q.iter()) {
             let step = (b - a).abs();
             if step > self.settings.max_joint_step || step.is_nan() {
-                return Err(BreakCause::JointJump {
+                return Err(Stop::Because(BreakCause::JointJump {
                     joint: dof.name.clone(),
                     step: b - a,
                     allowed: self.settings.max_joint_step,
-                });
+                }));
             }
         }
         // Of a cubic, what is at half and a quarter of the way bounds what is at three quarters.
@@ -486,10 +495,10 @@ impl<'a> Walker<'a> {
             if !(off.position <= MEASURED * self.settings.deviation
                 && off.orientation <= MEASURED * self.settings.angle_deviation)
             {
-                return Err(BreakCause::Deviation {
+                return Err(Stop::Because(BreakCause::Deviation {
                     position: off.position,
                     orientation: off.orientation,
-                });
+                }));
             }
             bound.0 += weight * off.position;
             bound.1 += weight * off.orientation;
@@ -498,9 +507,12 @@ impl<'a> Walker<'a> {
             match checker.motion(last, q, SWEEP) {
                 // So close to a contact counts as free: links keep a clearance besides.
                 Ok(MotionVerdict::Free | MotionVerdict::TooClose(_)) => {}
-                Ok(MotionVerdict::Contact(met)) => return Err(met.contact.into()),
+                Ok(MotionVerdict::Contact(met)) => return Err(Stop::Because(met.contact.into())),
                 // Only of numbers that are not finite, which the tracker does not give back.
-                Err(_) => return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1))),
+                Err(_) => {
+                    let cause = BreakCause::Ik(not_converged(q, (0.0, 0.0), 1));
+                    return Err(Stop::Because(cause));
+                }
             }
         }
         Ok(())
@@ -509,54 +521,134 @@ impl<'a> Walker<'a> {
     /// Settles once more with the joints that are at a limit moved off it: in a posture that is singular there,
     /// as that of a folded elbow, nothing else tells them to leave.
     fn settle_off_limits(&mut self, q: &mut [f64]) -> bool {
-        let mut off = q.to_vec();
-        let mut moved = false;
-        for (dof, value) in self.chain.dofs.iter().zip(&mut off) {
-            for (limit, inwards) in [(dof.lower, OFF_LIMIT), (dof.upper, -OFF_LIMIT)] {
-                if (*value - limit).abs() < AT_LIMIT {
-                    *value = limit + inwards;
-                    moved = true;
+        if self.at_limits(q).is_empty() {
+            return false;
+        }
+        OFF_LIMIT.into_iter().any(|inwards| {
+            let mut off = q.to_vec();
+            for (dof, value) in self.chain.dofs.iter().zip(&mut off) {
+                for (limit, inwards) in [(dof.lower, inwards), (dof.upper, -inwards)] {
+                    if (*value - limit).abs() < AT_LIMIT {
+                        *value = limit + inwards;
+                    }
                 }
             }
-        }
-        let settled = moved && self.tracker.settle(self.chain, &mut off);
-        if settled {
-            q.copy_from_slice(&off);
-        }
-        settled
+            let settled = self.tracker.settle(self.chain, &mut off);
+            if settled {
+                q.copy_from_slice(&off);
+            }
+            settled
+        })
     }
 
-    /// Why the tracker failed, with `q` the nearest that it found: a limit, a singular place, or what it
-    /// says.
+    /// Why it goes no further than `here` towards the fraction `to`.
+    fn cause(&mut self, stop: Stop, to: f64, here: &[f64]) -> BreakCause {
+        match stop {
+            Stop::OffPath(q) => {
+                self.tracker.aim(&self.guide.pose(to));
+                self.explain(&q)
+            }
+            // However close the samples: the joints would have to run away, which they do where the arm is
+            // singular alone.
+            Stop::Because(BreakCause::Deviation {
+                position,
+                orientation,
+            }) if self.is_singular(here, &self.at_limits(here)) => BreakCause::Singular {
+                position_error: position,
+                orientation_error: orientation,
+            },
+            Stop::Because(BreakCause::JointJump { .. })
+                if self.is_singular(here, &self.at_limits(here)) =>
+            {
+                self.tracker.aim(&self.guide.pose(to));
+                let off = self.tracker.off(here);
+                BreakCause::Singular {
+                    position_error: off.position,
+                    orientation_error: off.orientation,
+                }
+            }
+            Stop::Because(cause) => cause,
+        }
+    }
+
+    /// Why the tracker failed, with `q` the nearest that it found: the limit that holds a joint which would
+    /// bring the tip nearer, a singular place, or what it says.
     pub(super) fn explain(&mut self, q: &[f64]) -> BreakCause {
         let off = self.tracker.off(q);
         let (position_error, orientation_error) = (off.position, off.orientation);
-        for (dof, value) in self.chain.dofs.iter().zip(q) {
-            for limit in [dof.lower, dof.upper] {
+        let mut pull = vec![0.0; q.len()];
+        self.tracker.pull(q, &mut pull);
+        let mut held = Vec::new();
+        let mut strongest: Option<(f64, usize, f64)> = None;
+        for (index, (dof, value)) in self.chain.dofs.iter().zip(q).enumerate() {
+            let pull = pull.get(index).copied().unwrap_or(0.0);
+            for (limit, outwards) in [(dof.lower, -pull), (dof.upper, pull)] {
                 if (value - limit).abs() < AT_LIMIT {
-                    return BreakCause::JointLimit {
-                        joint: dof.name.clone(),
-                        limit,
-                        position_error,
-                        orientation_error,
-                    };
+                    held.push(index);
+                    if outwards > 0.0 && strongest.is_none_or(|(most, ..)| outwards > most) {
+                        strongest = Some((outwards, index, limit));
+                    }
                 }
             }
         }
-        if let Ok(matrix) = jacobian(self.chain, q) {
-            let scale = matrix
-                .column_iter()
-                .map(|column| column.norm())
-                .fold(0.0, f64::max);
-            if manipulability(&matrix) < 1e-4 * scale {
-                return BreakCause::Singular {
-                    position_error,
-                    orientation_error,
-                };
-            }
+        let joint =
+            strongest.and_then(|(_, index, limit)| Some((self.chain.dofs.get(index)?, limit)));
+        if let Some((dof, limit)) = joint {
+            return BreakCause::JointLimit {
+                joint: dof.name.clone(),
+                limit,
+                position_error,
+                orientation_error,
+            };
+        }
+        if self.is_singular(q, &held) {
+            return BreakCause::Singular {
+                position_error,
+                orientation_error,
+            };
         }
         BreakCause::Ik(not_converged(q, (position_error, orientation_error), 0))
     }
+
+    fn at_limits(&self, q: &[f64]) -> Vec<usize> {
+        let dofs = self.chain.dofs.iter().zip(q).enumerate();
+        let near = |limit: f64, value: f64| (value - limit).abs() < AT_LIMIT;
+        let held = dofs.filter(|(_, (dof, q))| near(dof.lower, **q) || near(dof.upper, **q));
+        held.map(|(index, _)| index).collect()
+    }
+
+    /// Whether the tip can hardly move in some direction that counts, when some joints are held.
+    fn is_singular(&self, q: &[f64], held: &[usize]) -> bool {
+        let Ok(matrix) = jacobian(self.chain, q) else {
+            return false;
+        };
+        let rows = match self.tracker.goal() {
+            Goal::Position => 3,
+            Goal::Pose | Goal::Axes(_) => matrix.nrows(),
+        };
+        let free = (0..matrix.ncols()).filter(|index| !held.contains(index));
+        let columns: Vec<_> = free
+            .map(|index| matrix.column(index).rows(0, rows).into_owned())
+            .collect();
+        if columns.is_empty() {
+            return false;
+        }
+        let free = nalgebra::DMatrix::from_columns(&columns);
+        // An arm with fewer joints than the goal has parts stays singular always: then what its joints can do counts.
+        let rank = self.tracker.goal().rows().min(columns.len());
+        let mut values: Vec<f64> = free.singular_values().iter().copied().collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        let largest = values.first().copied().unwrap_or(0.0);
+        let least = values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0);
+        least < NEARLY_SINGULAR * largest
+    }
+}
+
+/// Why one step failed.
+enum Stop {
+    /// No configuration near meets the pose; this one comes nearest.
+    OffPath(Vec<f64>),
+    Because(BreakCause),
 }
 
 /// Change of the joints with the fraction of the path at one of some configurations; where a motion in the null

@@ -1,9 +1,9 @@
 //! From a curve of tip poses to the joints that follow it, whichever posture that takes.
 //!
-//! The order: the plain way from the start (each joint as little as possible); with the pull of the
-//! preferred posture, and towards the middle of the ranges; then the search through the null space,
-//! coarse to fine. Where the start may be chosen, all branches there are tried, and the least joint
-//! motion wins.
+//! The order: the plain way from the start (each joint as little as possible), with and without the pull of
+//! the preferred posture; then the search through the null space; then the pull towards the middle of the
+//! ranges, and the search on closer layers. Where the start may be chosen, all branches there are tried,
+//! and the least joint motion wins.
 
 use super::follow::{Broken, FollowSettings, Trail, Walker};
 use super::guide::Guide;

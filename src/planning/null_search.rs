@@ -1,12 +1,15 @@
 //! The way of a redundant arm through its null space: which of the postures that keep the tip on
 //! its path leads all the way.
 //!
-//! The path is cut into layers. A node is a configuration on a layer; from each the arm may go on to
-//! the next layer as it is or with a push to either side of the null space, or move in the null space
-//! where it is. Nodes of a layer that nearly coincide are one. The search is best-first by joint
-//! motion so far and what is left at the usual rate (weighted A* \[Pohl1970\]); coarse layers come
-//! first. What is found is straightened (as few bends in the null space as the limits allow) and then
-//! walked exactly.
+//! The path is cut into layers. A node is a configuration on a layer. Each goes on to the next layer as it
+//! is first, and moves in the null space where it is only when nothing that goes on looks better: the
+//! null space of one spare joint is a curve, which is followed by steps as long as its bend allows. Nodes
+//! of a layer that nearly coincide are one. The search is best-first by joint motion so far and what is
+//! left at the usual rate (weighted A* \[Pohl1970\]). Where it ends, it is repeated on finer grids
+//! from shortly before that place. What is found is straightened (as few bends in the null space as the
+//! limits allow) and then walked exactly.
+//!
+//! One search in one file: nodes, moves, grids and straightening are of no use without each other.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
