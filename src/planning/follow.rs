@@ -6,6 +6,8 @@
 //! the way. No cubic polynomial with these zeros exceeds the largest of the three by more than a tenth,
 //! and what is not cubic falls with the fourth power of the step; so samples are close enough where
 //! the three stay below nine tenths.
+//!
+//! Long, because steps, what may go wrong with them and why belong together.
 
 use super::guide::Guide;
 use super::{ArmCheck, BreakCause};
