@@ -2,7 +2,7 @@
 //! within their limits must be followed, and the tip stays on it between the configurations, too.
 
 use arm_planner::ik::IkRequest;
-use arm_planner::kinematics::{forward_kinematics, residual, Pose};
+use arm_planner::kinematics::{forward_kinematics, jacobian, residual, Pose};
 use arm_planner::model::Chain;
 use arm_planner::planning::{follow_path, BreakCause, FollowSettings, Followed, Guide, PosePath};
 
@@ -173,4 +173,136 @@ fn giving_up_ends_a_search() {
     ik.give_up = Some(&stop);
     let error = follow_path(&chain, &path, Some(&start), &ik, &settings(1e-3), None).unwrap_err();
     assert!(error.gave_up());
+}
+
+/// The elbow at its limit is folded there, where its motion does not move the wrist to first order: nothing
+/// but a push told it to leave.
+#[test]
+fn a_joint_leaves_a_limit_at_which_the_arm_is_singular() {
+    let chain = six_joints();
+    let mut random = Random(41);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-5);
+    let mut refused = Vec::new();
+    for case in 0..500 {
+        let mut witness = curve(&chain, &mut random, 0.5);
+        let (limit, inwards) = if case % 2 == 0 {
+            (chain.dofs[2].upper, -1.0)
+        } else {
+            (chain.dofs[2].lower, 1.0)
+        };
+        let touch = random.between(0.0, 0.7);
+        let strength = random.between(0.05, 1.5);
+        // Whether it begins at the limit or touches it on the way.
+        let touch = if case % 3 == 0 { 0.0 } else { touch };
+        let count = witness.len() as f64 - 1.0;
+        for (k, q) in witness.iter_mut().enumerate() {
+            let way = k as f64 / count - touch;
+            let power = if touch == 0.0 { 1 } else { 2 };
+            q[2] = limit + inwards * strength * way.powi(power);
+        }
+        let path = tip_path(&chain, &witness);
+        // Those that begin at the limit are the hard ones.
+        if touch > 0.0 && case > 60 {
+            continue;
+        }
+        match follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None) {
+            Ok(followed) => {
+                assert_on_path(&chain, &path, &followed, &settings);
+                assert_eq!(followed.fractions.last(), Some(&1.0));
+            }
+            Err(error) => refused.push((case, error.to_string())),
+        }
+    }
+    // One is still refused (the joints make up for the elbow within the tolerance for too long); four were.
+    assert!(refused.len() <= 1, "{refused:?}");
+}
+
+/// Joints held at their limits for a while, which leaves one way through the null space at times.
+#[test]
+fn a_redundant_arm_finds_its_way_along_limits() {
+    let chain = seven_joints();
+    let mut random = Random(78);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-5);
+    for case in 0..24 {
+        let mut witness = curve(&chain, &mut random, 0.9);
+        let joint = (7.0 * random.unit()) as usize;
+        // The joint comes to its limit smoothly and leaves it again.
+        let (limit, inwards) = if case % 2 == 0 {
+            (chain.dofs[joint].lower, 1.0)
+        } else {
+            (chain.dofs[joint].upper, -1.0)
+        };
+        let count = witness.len() as f64 - 1.0;
+        for (k, q) in witness.iter_mut().enumerate() {
+            let way = ((k as f64 / count - 0.5).abs() - 0.1).max(0.0);
+            q[joint] = limit + inwards * 2.0 * way * way;
+        }
+        let path = tip_path(&chain, &witness);
+        let followed = follow_path(&chain, &path, Some(&witness[0]), &ik, &settings, None)
+            .unwrap_or_else(|error| panic!("case {case}: {error}"));
+        assert_on_path(&chain, &path, &followed, &settings);
+        assert_eq!(followed.fractions.last(), Some(&1.0));
+    }
+}
+
+/// What a refusal says is so where the path breaks: a joint named is at the limit named, and an arm called
+/// singular hardly moves in some direction.
+#[test]
+fn the_reason_of_a_refusal_is_true() {
+    let mut random = Random(15);
+    let ik = IkRequest::new(Pose::identity());
+    let settings = settings(1e-4);
+    let (mut limits, mut singular) = (0, 0);
+    for case in 0..40 {
+        let chain = if case % 2 == 0 {
+            six_joints()
+        } else {
+            seven_joints()
+        };
+        let start = random.configuration(&chain);
+        let from = forward_kinematics(&chain, &start).unwrap();
+        let way = random.vector(1.0).normalize() * 0.01;
+        let poses = (0..=200).map(|k| {
+            let mut pose = from;
+            pose.translation.vector += way * f64::from(k);
+            pose
+        });
+        let path = PosePath::new(poses.collect()).unwrap();
+        let error = follow_path(&chain, &path, Some(&start), &ik, &settings, None).unwrap_err();
+        let end = error.partial.points.last().unwrap();
+        match &error.cause {
+            BreakCause::JointLimit { joint, limit, .. } => {
+                limits += 1;
+                let index = chain.dofs.iter().position(|dof| dof.name == *joint);
+                let (value, dof) = (end[index.unwrap()], &chain.dofs[index.unwrap()]);
+                assert!(*limit == dof.lower || *limit == dof.upper);
+                assert!((value - limit).abs() < 0.02, "case {case}: {joint} {value}");
+            }
+            BreakCause::Singular { .. } => {
+                singular += 1;
+                let matrix = jacobian(&chain, end).unwrap();
+                // Joints at their limits do not count.
+                let free: Vec<_> = chain.dofs.iter().zip(end).enumerate().collect();
+                let free = free.into_iter().filter(|(_, (dof, q))| {
+                    (**q - dof.lower).abs() > 1e-3 && (**q - dof.upper).abs() > 1e-3
+                });
+                let columns: Vec<_> = free
+                    .map(|(index, _)| matrix.column(index).into_owned())
+                    .collect();
+                let values = nalgebra::DMatrix::from_columns(
+                    &columns
+                        .iter()
+                        .map(|column| nalgebra::DVector::from_column_slice(column.as_slice()))
+                        .collect::<Vec<_>>(),
+                )
+                .singular_values();
+                assert!(values.min() < 0.1 * values.max(), "case {case}: {values}");
+            }
+            BreakCause::Deviation { .. } => {}
+            other => panic!("case {case}: {other:?} explains nothing"),
+        }
+    }
+    assert!(limits >= 5 && singular >= 5, "{limits} and {singular}");
 }

@@ -82,6 +82,8 @@ pub(super) trait Descend: Send {
     fn off(&self, q: &[f64]) -> Residual;
     /// Takes out of `wish` what would move the task at `q`; what is left moves the null space alone.
     fn project_to_null_space(&mut self, q: &[f64], wish: &mut [f64]);
+    /// Writes half the slope of the negative squared task error over each joint at `q`.
+    fn pull(&mut self, q: &[f64], pull: &mut [f64]);
 }
 
 struct Prepared<const N: usize, const M: usize> {
@@ -129,6 +131,16 @@ impl<const N: usize, const M: usize> Descend for Prepared<N, M> {
             for (part, taken) in wish.iter_mut().zip(&step) {
                 *part -= taken;
             }
+        }
+    }
+
+    fn pull(&mut self, q: &[f64], pull: &mut [f64]) {
+        let mut jacobian = [[0.0; M]; N];
+        let error = self
+            .kernel
+            .linearise(&widened(q), &mut jacobian, &mut self.scratch);
+        for (value, column) in pull.iter_mut().zip(&jacobian) {
+            *value = column.iter().zip(&error.vector).map(|(j, e)| j * e).sum();
         }
     }
 

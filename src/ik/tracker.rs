@@ -80,6 +80,12 @@ impl Tracker {
         self.descend.off(q)
     }
 
+    /// Writes for each joint how fast its motion takes the tip nearer to the target at `q`: half the slope of the
+    /// negative squared error \[m², rad² for each rad or m\], positive where a greater value is nearer.
+    pub fn pull(&mut self, q: &[f64], pull: &mut [f64]) {
+        self.descend.pull(q, pull);
+    }
+
     /// Takes out of the joint motion `wish` what would move the tip at `q` in the parts that count.
     pub fn project_to_null_space(&mut self, q: &[f64], wish: &mut [f64]) {
         self.descend.project_to_null_space(q, wish);

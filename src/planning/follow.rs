@@ -6,12 +6,14 @@
 //! the way. No cubic polynomial with these zeros exceeds the largest of the three by more than a tenth,
 //! and what is not cubic falls with the fourth power of the step; so samples are close enough where
 //! the three stay below nine tenths.
+//!
+//! Long, because steps, what may go wrong with them and why belong together.
 
 use super::guide::Guide;
 use super::{ArmCheck, BreakCause};
 use crate::collision::{MotionChecker, MotionVerdict};
-use crate::ik::{IkError, IkRequest, IkSolution, Posture, Tracker};
-use crate::kinematics::{jacobian, manipulability};
+use crate::ik::{Goal, IkError, IkRequest, IkSolution, Posture, Tracker};
+use crate::kinematics::jacobian;
 use crate::model::Chain;
 
 /// How finely the joints must follow the tip's path.
@@ -28,8 +30,8 @@ pub struct FollowSettings {
     pub deviation: f64,
     /// The same for the orientation \[rad\].
     pub angle_deviation: f64,
-    /// How many configurations a search through the null space of a redundant arm may look at: the
-    /// more, the finer. 170,000 are as fine as it gets.
+    /// How many configurations the searches through the null space of a redundant arm may look at: it
+    /// ends earlier where there are no more, mostly after some hundreds or thousands.
     pub search_nodes: usize,
 }
 
@@ -77,6 +79,9 @@ pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// Samples so close together that dividing further is hopeless: a fraction of one sample step.
 const FINEST: f64 = 1.0 / 1024.0;
 
+/// The same for motion in the null space while the tip stands, as a fraction of one joint step.
+const FINEST_TURN: f64 = 1.0 / 64.0;
+
 /// Share of the largest joint step that the pull towards a preferred posture may take.
 const PULL: f64 = 0.1;
 
@@ -85,6 +90,9 @@ const MEASURED: f64 = 0.9;
 
 /// Share of the deviation within which each configuration meets its pose.
 const EXACT: f64 = 0.02;
+
+/// How exactly a search meets poses \[m\], \[rad\]: what it finds is walked exactly afterwards.
+const ROUGH: (f64, f64) = (1e-6, 1e-5);
 
 /// How many meeting places of branches one path may lead over, and the steps that are tried there, relative
 /// to the spacing of the samples.
@@ -102,9 +110,17 @@ const HOPS: [f64; 9] = [
 ];
 
 /// How far off \[m\], \[rad\] a configuration is taken where none meets the pose, and at most which share of
-/// the deviation that may be.
-const NEAR: (f64, f64) = (1.5e-6, 1.5e-5);
-const NEAR_SHARE: f64 = 0.3;
+/// the deviation that may be: a path that touches a limit, or the border of what the arm reaches, between two
+/// of its poses is beyond it there by what a chord is off its curve.
+const NEAR: (f64, f64) = (1e-5, 1e-4);
+const NEAR_SHARE: f64 = 0.5;
+
+/// Ratio of the least singular value to the largest \[1/m, or 1\] below which a posture is named singular.
+const NEARLY_SINGULAR: f64 = 0.02;
+
+/// A joint this near to a limit \[rad or m\] is at it, and so far it is moved off where that may help.
+const AT_LIMIT: f64 = 1e-6;
+const OFF_LIMIT: [f64; 2] = [0.004, 0.02];
 
 /// Motions between two samples that come so close \[m\] to a contact are not told from it.
 const SWEEP: f64 = 2e-5;
@@ -114,6 +130,8 @@ pub(super) struct Walker<'a> {
     pub chain: &'a Chain,
     pub guide: &'a dyn Guide,
     pub tracker: Tracker,
+    /// The same for configurations that need not be exact.
+    pub rough: Tracker,
     pub settings: &'a FollowSettings,
     /// Goal, hooks and time of the request.
     pub ik: &'a IkRequest<'a>,
@@ -137,11 +155,22 @@ impl<'a> Walker<'a> {
             chain,
             guide,
             tracker: Tracker::new(chain, ik.goal, position, orientation)?,
+            rough: Tracker::new(
+                chain,
+                ik.goal,
+                ROUGH.0.max(position),
+                ROUGH.1.max(orientation),
+            )?,
             settings,
             ik,
             checker: arm.map(|arm| MotionChecker::new(arm.model, arm.world)),
             between: Vec::new(),
         })
+    }
+
+    /// Whether the goal leaves joints free.
+    pub(super) fn is_redundant(&self) -> bool {
+        self.chain.dof() > self.tracker.goal().rows()
     }
 
     pub(super) fn gives_up(&self) -> bool {
@@ -164,7 +193,8 @@ impl<'a> Walker<'a> {
             let passable = !matches!(
                 broken.cause,
                 BreakCause::GaveUp | BreakCause::Collision { .. }
-            );
+            ) && !(self.is_redundant()
+                && matches!(broken.cause, BreakCause::JointLimit { .. }));
             bridges += 1;
             if !passable || bridges > BRIDGES || !self.bridge(samples, trail) {
                 return Err(broken);
@@ -264,7 +294,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Follows the curve along configurations at given fractions (which do not fall), the first of which is
-    /// the end of `trail`: between two of them the joints keep as close to the straight line as the tip's
+    /// the end of `trail`: between them the joints keep as close to a cubic curve through them as the tip's
     /// path allows. Two at the same fraction are joined by motion in the null space.
     pub(super) fn along(
         &mut self,
@@ -272,16 +302,25 @@ impl<'a> Walker<'a> {
         nodes: &[(f64, Vec<f64>)],
         trail: &mut Trail,
     ) -> Result<(), Broken> {
-        for ((begin, from), (end, to)) in nodes.iter().zip(nodes.iter().skip(1)) {
+        for (index, pair) in nodes.windows(2).enumerate() {
+            let [(begin, from), (end, to)] = pair else {
+                continue;
+            };
             if end > begin {
                 let first = samples.partition_point(|sample| sample <= begin);
                 let last = samples.partition_point(|sample| sample < end);
                 let inner = samples.get(first..last).unwrap_or(&[]);
+                let slopes = [slope(nodes, index), slope(nodes, index + 1)];
+                let whole = end - begin;
                 for sample in inner.iter().chain([end]) {
                     self.advance(*sample, trail, &mut |_, _, (_, next), _, guess| {
-                        let part = (next - begin) / (end - begin);
-                        for ((value, a), b) in guess.iter_mut().zip(from).zip(to) {
-                            *value = a + (b - a) * part;
+                        let t = (next - begin) / whole;
+                        let s = 1.0 - t;
+                        let ends = from.iter().zip(to);
+                        let turns = slopes[0].iter().zip(&slopes[1]);
+                        for ((value, (a, b)), (m, n)) in guess.iter_mut().zip(ends).zip(turns) {
+                            *value = s * s * ((1.0 + 2.0 * t) * a + t * whole * m)
+                                + t * t * ((1.0 + 2.0 * s) * b - s * whole * n);
                         }
                     })?;
                 }
@@ -292,7 +331,8 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Motion in the null space at one place of the path.
+    /// Motion in the null space at one place of the path: along the straight line, in steps that are halved
+    /// where one fails.
     fn turn_about(
         &mut self,
         u: f64,
@@ -300,52 +340,52 @@ impl<'a> Walker<'a> {
         to: &[f64],
         trail: &mut Trail,
     ) -> Result<(), Broken> {
-        let largest = from
-            .iter()
-            .zip(to)
-            .fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
-        let mut pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
-        loop {
-            match self.turn_in(pieces, u, (from, to), trail) {
-                Ok(found) => {
-                    trail.fractions.extend(found.iter().map(|_| u));
-                    trail.points.extend(found);
-                    return Ok(());
-                }
-                Err(cause) => {
-                    let hopeless =
-                        matches!(cause, BreakCause::Collision { .. } | BreakCause::GaveUp);
-                    if hopeless || pieces > 512 {
-                        return Err(Broken { fraction: u, cause });
-                    }
-                    pieces *= 2;
-                }
-            }
-        }
-    }
-
-    /// Motion in the null space by so many equal steps.
-    fn turn_in(
-        &mut self,
-        pieces: usize,
-        u: f64,
-        (from, to): (&[f64], &[f64]),
-        trail: &Trail,
-    ) -> Result<Vec<Vec<f64>>, BreakCause> {
-        let mut found: Vec<Vec<f64>> = Vec::with_capacity(pieces);
-        let begin = trail.points.last().cloned().unwrap_or_default();
-        for piece in 1..=pieces {
-            if self.gives_up() {
-                return Err(BreakCause::GaveUp);
-            }
-            let part = piece as f64 / pieces as f64;
-            let line = from.iter().zip(to).map(|(a, b)| a + (b - a) * part);
+        let moves = from.iter().zip(to).map(|(a, b)| (a - b).abs());
+        let largest = moves.fold(0.0_f64, f64::max);
+        let pieces = super::tip_path::pieces_of(largest, 0.5 * self.settings.max_joint_step);
+        let longest = 1.0 / pieces as f64;
+        let mut step = longest;
+        let mut reached = 0.0;
+        while reached < 1.0 {
+            let next = if 1.0 - reached < 1.001 * step {
+                1.0
+            } else {
+                reached + step
+            };
+            let line = from.iter().zip(to).map(|(a, b)| a + (b - a) * next);
             let mut q: Vec<f64> = line.collect();
-            let last = found.last().unwrap_or(&begin);
-            self.step((u, last), u, &mut q)?;
-            found.push(q);
+            let Some(last) = trail.points.last() else {
+                return Ok(());
+            };
+            let outcome = if self.gives_up() {
+                Err(Stop::Because(BreakCause::GaveUp))
+            } else {
+                self.step((u, last), u, &mut q)
+            };
+            match outcome {
+                Ok(()) => {
+                    trail.points.push(q);
+                    trail.fractions.push(u);
+                    reached = next;
+                    step = (2.0 * step).min(longest);
+                }
+                Err(stop) => {
+                    step *= 0.5;
+                    let hopeless = matches!(
+                        stop,
+                        Stop::Because(BreakCause::Collision { .. } | BreakCause::GaveUp)
+                    );
+                    if hopeless || step < FINEST_TURN * longest {
+                        let here = trail.points.last().cloned().unwrap_or_default();
+                        return Err(Broken {
+                            fraction: u,
+                            cause: self.cause(stop, u, &here),
+                        });
+                    }
+                }
+            }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// From the end of `trail` to the fraction `target`, in one step or by halves. `guess` fills in where to
@@ -392,11 +432,12 @@ impl<'a> Walker<'a> {
                     trail.fractions.push(next);
                     ahead.pop();
                 }
-                Err(cause) => {
+                Err(stop) => {
                     if next - reached <= whole * FINEST {
+                        let here = trail.points.last().cloned().unwrap_or_default();
                         return Err(Broken {
                             fraction: reached,
-                            cause,
+                            cause: self.cause(stop, next, &here),
                         });
                     }
                     ahead.push(0.5 * (reached + next));
@@ -408,14 +449,9 @@ impl<'a> Walker<'a> {
 
     /// From a configuration to the one at the fraction `to`, with the guess in `q`: the tip on its path
     /// between them, no leap, no collision.
-    fn step(
-        &mut self,
-        (from, last): (f64, &[f64]),
-        to: f64,
-        q: &mut [f64],
-    ) -> Result<(), BreakCause> {
+    fn step(&mut self, (from, last): (f64, &[f64]), to: f64, q: &mut [f64]) -> Result<(), Stop> {
         self.tracker.aim(&self.guide.pose(to));
-        if !self.tracker.settle(self.chain, q) {
+        if !self.tracker.settle(self.chain, q) && !self.settle_off_limits(q) {
             // Where branches meet, and at the border of what the arm reaches, a path is easily out of
             // reach by next to nothing.
             let off = self.tracker.off(q);
@@ -423,20 +459,24 @@ impl<'a> Walker<'a> {
                 && off.position <= NEAR.0.min(NEAR_SHARE * self.settings.deviation)
                 && off.orientation <= NEAR.1.min(NEAR_SHARE * self.settings.angle_deviation);
             if !near {
-                return Err(self.explain(q));
+                return Err(Stop::OffPath(q.to_vec()));
             }
         }
         if !self.ik.accept.is_none_or(|accept| accept(q)) {
-            return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1)));
+            return Err(Stop::Because(BreakCause::Ik(not_converged(
+                q,
+                (0.0, 0.0),
+                1,
+            ))));
         }
         for ((dof, a), b) in self.chain.dofs.iter().zip(last).zip(q.iter()) {
             let step = (b - a).abs();
             if step > self.settings.max_joint_step || step.is_nan() {
-                return Err(BreakCause::JointJump {
+                return Err(Stop::Because(BreakCause::JointJump {
                     joint: dof.name.clone(),
                     step: b - a,
                     allowed: self.settings.max_joint_step,
-                });
+                }));
             }
         }
         // Of a cubic, what is at half and a quarter of the way bounds what is at three quarters.
@@ -457,10 +497,10 @@ impl<'a> Walker<'a> {
             if !(off.position <= MEASURED * self.settings.deviation
                 && off.orientation <= MEASURED * self.settings.angle_deviation)
             {
-                return Err(BreakCause::Deviation {
+                return Err(Stop::Because(BreakCause::Deviation {
                     position: off.position,
                     orientation: off.orientation,
-                });
+                }));
             }
             bound.0 += weight * off.position;
             bound.1 += weight * off.orientation;
@@ -469,44 +509,172 @@ impl<'a> Walker<'a> {
             match checker.motion(last, q, SWEEP) {
                 // So close to a contact counts as free: links keep a clearance besides.
                 Ok(MotionVerdict::Free | MotionVerdict::TooClose(_)) => {}
-                Ok(MotionVerdict::Contact(met)) => return Err(met.contact.into()),
+                Ok(MotionVerdict::Contact(met)) => return Err(Stop::Because(met.contact.into())),
                 // Only of numbers that are not finite, which the tracker does not give back.
-                Err(_) => return Err(BreakCause::Ik(not_converged(q, (0.0, 0.0), 1))),
+                Err(_) => {
+                    let cause = BreakCause::Ik(not_converged(q, (0.0, 0.0), 1));
+                    return Err(Stop::Because(cause));
+                }
             }
         }
         Ok(())
     }
 
-    /// Why the tracker failed, with `q` the nearest that it found: a limit, a singular place, or what it
-    /// says.
+    /// Settles once more with the joints that are at a limit moved off it: in a posture that is singular there,
+    /// as that of a folded elbow, nothing else tells them to leave.
+    fn settle_off_limits(&mut self, q: &mut [f64]) -> bool {
+        if self.at_limits(q).is_empty() {
+            return false;
+        }
+        OFF_LIMIT.into_iter().any(|inwards| {
+            let mut off = q.to_vec();
+            for (dof, value) in self.chain.dofs.iter().zip(&mut off) {
+                for (limit, inwards) in [(dof.lower, inwards), (dof.upper, -inwards)] {
+                    if (*value - limit).abs() < AT_LIMIT {
+                        *value = limit + inwards;
+                    }
+                }
+            }
+            let settled = self.tracker.settle(self.chain, &mut off);
+            if settled {
+                q.copy_from_slice(&off);
+            }
+            settled
+        })
+    }
+
+    /// Why it goes no further than `here` towards the fraction `to`.
+    fn cause(&mut self, stop: Stop, to: f64, here: &[f64]) -> BreakCause {
+        match stop {
+            Stop::OffPath(q) => {
+                self.tracker.aim(&self.guide.pose(to));
+                self.explain(&q)
+            }
+            // However close the samples: the joints would have to run away, which they do where the arm is
+            // singular alone.
+            Stop::Because(BreakCause::Deviation {
+                position,
+                orientation,
+            }) if self.is_singular(here, &self.at_limits(here)) => BreakCause::Singular {
+                position_error: position,
+                orientation_error: orientation,
+            },
+            Stop::Because(BreakCause::JointJump { .. })
+                if self.is_singular(here, &self.at_limits(here)) =>
+            {
+                self.tracker.aim(&self.guide.pose(to));
+                let off = self.tracker.off(here);
+                BreakCause::Singular {
+                    position_error: off.position,
+                    orientation_error: off.orientation,
+                }
+            }
+            Stop::Because(cause) => cause,
+        }
+    }
+
+    /// Why the tracker failed, with `q` the nearest that it found: the limit that holds a joint which would
+    /// bring the tip nearer, a singular place, or what it says.
     pub(super) fn explain(&mut self, q: &[f64]) -> BreakCause {
         let off = self.tracker.off(q);
         let (position_error, orientation_error) = (off.position, off.orientation);
-        for (dof, value) in self.chain.dofs.iter().zip(q) {
-            for limit in [dof.lower, dof.upper] {
-                if (value - limit).abs() < 1e-6 {
-                    return BreakCause::JointLimit {
-                        joint: dof.name.clone(),
-                        limit,
-                        position_error,
-                        orientation_error,
-                    };
+        let mut pull = vec![0.0; q.len()];
+        self.tracker.pull(q, &mut pull);
+        let mut held = Vec::new();
+        let mut strongest: Option<(f64, usize, f64)> = None;
+        for (index, (dof, value)) in self.chain.dofs.iter().zip(q).enumerate() {
+            let pull = pull.get(index).copied().unwrap_or(0.0);
+            for (limit, outwards) in [(dof.lower, -pull), (dof.upper, pull)] {
+                if (value - limit).abs() < AT_LIMIT {
+                    held.push(index);
+                    if outwards > 0.0 && strongest.is_none_or(|(most, ..)| outwards > most) {
+                        strongest = Some((outwards, index, limit));
+                    }
                 }
             }
         }
-        if let Ok(matrix) = jacobian(self.chain, q) {
-            let scale = matrix
-                .column_iter()
-                .map(|column| column.norm())
-                .fold(0.0, f64::max);
-            if manipulability(&matrix) < 1e-4 * scale {
-                return BreakCause::Singular {
-                    position_error,
-                    orientation_error,
-                };
-            }
+        let joint =
+            strongest.and_then(|(_, index, limit)| Some((self.chain.dofs.get(index)?, limit)));
+        if let Some((dof, limit)) = joint {
+            return BreakCause::JointLimit {
+                joint: dof.name.clone(),
+                limit,
+                position_error,
+                orientation_error,
+            };
+        }
+        if self.is_singular(q, &held) {
+            return BreakCause::Singular {
+                position_error,
+                orientation_error,
+            };
         }
         BreakCause::Ik(not_converged(q, (position_error, orientation_error), 0))
+    }
+
+    fn at_limits(&self, q: &[f64]) -> Vec<usize> {
+        let dofs = self.chain.dofs.iter().zip(q).enumerate();
+        let near = |limit: f64, value: f64| (value - limit).abs() < AT_LIMIT;
+        let held = dofs.filter(|(_, (dof, q))| near(dof.lower, **q) || near(dof.upper, **q));
+        held.map(|(index, _)| index).collect()
+    }
+
+    /// Whether the tip can hardly move in some direction that counts, when some joints are held.
+    fn is_singular(&self, q: &[f64], held: &[usize]) -> bool {
+        let Ok(matrix) = jacobian(self.chain, q) else {
+            return false;
+        };
+        let rows = match self.tracker.goal() {
+            Goal::Position => 3,
+            Goal::Pose | Goal::Axes(_) => matrix.nrows(),
+        };
+        let free = (0..matrix.ncols()).filter(|index| !held.contains(index));
+        let columns: Vec<_> = free
+            .map(|index| matrix.column(index).rows(0, rows).into_owned())
+            .collect();
+        if columns.is_empty() {
+            return false;
+        }
+        let free = nalgebra::DMatrix::from_columns(&columns);
+        // An arm with fewer joints than the goal has parts stays singular always: then what its joints can do counts.
+        let rank = self.tracker.goal().rows().min(columns.len());
+        let mut values: Vec<f64> = free.singular_values().iter().copied().collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        let largest = values.first().copied().unwrap_or(0.0);
+        let least = values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0);
+        least < NEARLY_SINGULAR * largest
+    }
+}
+
+/// Why one step failed.
+enum Stop {
+    /// No configuration near meets the pose; this one comes nearest.
+    OffPath(Vec<f64>),
+    Because(BreakCause),
+}
+
+/// Change of the joints with the fraction of the path at one of some configurations; where a motion in the null
+/// space begins or ends, towards the other side.
+fn slope(nodes: &[(f64, Vec<f64>)], index: usize) -> Vec<f64> {
+    let Some((u, q)) = nodes.get(index) else {
+        return Vec::new();
+    };
+    let before = index.checked_sub(1).and_then(|before| nodes.get(before));
+    let before = before.filter(|(v, _)| v < u);
+    let after = nodes.get(index + 1).filter(|(v, _)| v > u);
+    let way = |(u, q): &(f64, Vec<f64>), (v, r): &(f64, Vec<f64>)| -> Vec<f64> {
+        q.iter().zip(r).map(|(q, r)| (r - q) / (v - u)).collect()
+    };
+    let here = (*u, q.clone());
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            let weight = (u - before.0) / (after.0 - before.0);
+            let both = way(before, &here).into_iter().zip(way(&here, after));
+            both.map(|(a, b)| a * (1.0 - weight) + b * weight).collect()
+        }
+        (Some(before), None) => way(before, &here),
+        (None, Some(after)) => way(&here, after),
+        (None, None) => vec![0.0; q.len()],
     }
 }
 

@@ -1,13 +1,13 @@
 //! From a curve of tip poses to the joints that follow it, whichever posture that takes.
 //!
-//! The order: the plain way from the start (each joint as little as possible); with the pull of the
-//! preferred posture, and towards the middle of the ranges; then the search through the null space,
-//! coarse to fine. Where the start may be chosen, all branches there are tried, and the least joint
-//! motion wins.
+//! The order: the plain way from the start (each joint as little as possible), with and without the pull of
+//! the preferred posture; then the search through the null space; then the pull towards the middle of the
+//! ranges, and the search on closer layers. Where the start may be chosen, all branches there are tried,
+//! and the least joint motion wins.
 
 use super::follow::{Broken, FollowSettings, Trail, Walker};
 use super::guide::Guide;
-use super::null_search::{straighten, walk_on, NullSearch, Refused, GRIDS};
+use super::null_search::{straighten, walk_on, NullSearch, Pass, Refused, PASSES};
 use super::{ArmCheck, BreakCause};
 use crate::ik::{ClosedForm, IkError, IkRequest, IkSolver, Portfolio, Posture};
 use crate::kinematics::Pose;
@@ -157,63 +157,86 @@ fn from_start(
         Ok(()) => return Ok(trail),
         Err(broken) => broken,
     };
-    let redundant = walker.chain.dof() > walker.tracker.goal().rows();
-    if !redundant || broken.cause == BreakCause::GaveUp {
+    if !walker.is_redundant() || broken.cause == BreakCause::GaveUp {
         return Err((trail, broken));
     }
     let middle = Posture {
         values: walker.chain.middle(),
         weights: vec![1.0; walker.chain.dof()],
     };
-    for posture in [None, Some(&middle)] {
-        if posture.is_none() && preferred.is_none() {
-            continue;
-        }
-        let mut other = Trail::from(start);
-        match walker.go(samples, posture, &mut other) {
-            Ok(()) => return Ok(other),
-            Err(another) if another.fraction > broken.fraction => {
-                (trail, broken) = (other, another);
-            }
-            Err(_) => {}
-        }
-    }
     let mut budget = walker.settings.search_nodes;
-    for grid in GRIDS {
-        let mut refused: Vec<Refused> = Vec::new();
-        for _ in 0..=REFUSALS {
-            if walker.gives_up() || budget == 0 {
-                break;
-            }
-            let rate = trail.motion() / trail.reached().max(0.05);
-            let found = NullSearch::new(walker, grid.within(budget), start, rate, &refused).run();
-            budget = budget.saturating_sub(found.looked_at);
-            let nodes = straighten(walker, &found.nodes);
-            let mut stuck = None;
-            for nodes in [&nodes, &found.nodes] {
-                let (other, outcome) = walk_on(walker, samples, nodes, start);
-                let (fraction, cause) = match outcome {
-                    Ok(()) => return Ok(other),
-                    Err(broken) => broken,
-                };
-                stuck = Some(fraction);
-                if fraction > broken.fraction {
-                    (trail, broken) = (other, Broken { fraction, cause });
+    for (pass, posture) in PASSES.into_iter().zip([None, Some(&middle)]) {
+        // Without the pull that the first way had; later, with another.
+        if posture.is_some() || preferred.is_some() {
+            let mut other = Trail::from(start);
+            match walker.go(samples, posture, &mut other) {
+                Ok(()) => return Ok(other),
+                Err(another) if another.fraction > broken.fraction => {
+                    (trail, broken) = (other, another);
                 }
+                Err(_) => {}
             }
-            // Looks for another way around where this one broke.
-            let mut pairs = found.nodes.iter().zip(found.nodes.iter().skip(1));
-            let edge = pairs.rfind(|(from, _)| stuck.is_some_and(|stuck| from.0 <= stuck));
-            match edge.filter(|_| found.complete) {
-                Some((from, to)) => refused.push(Refused {
-                    from: from.clone(),
-                    to: to.clone(),
-                }),
-                None => break,
-            }
+        }
+        if let Some(found) = search(
+            walker,
+            samples,
+            start,
+            pass,
+            &mut budget,
+            &mut trail,
+            &mut broken,
+        ) {
+            return Ok(found);
         }
     }
     Err((trail, broken))
+}
+
+/// Looks for a way through the null space and walks it. `best` and `broken` keep what leads farthest.
+fn search(
+    walker: &mut Walker<'_>,
+    samples: &[f64],
+    start: &[f64],
+    pass: Pass,
+    budget: &mut usize,
+    best: &mut Trail,
+    broken: &mut Broken,
+) -> Option<Trail> {
+    let mut refused: Vec<Refused> = Vec::new();
+    for _ in 0..=REFUSALS {
+        if walker.gives_up() || *budget == 0 {
+            break;
+        }
+        let usual = best.motion() / best.reached().max(0.05);
+        let found = NullSearch::new(walker, pass, start, usual, *budget, &refused).run();
+        *budget = budget.saturating_sub(found.looked_at);
+        let straight = straighten(walker, &found.nodes);
+        let mut stuck = None;
+        for nodes in [&straight, &found.nodes] {
+            let (trail, outcome) = walk_on(walker, samples, nodes, start);
+            let (fraction, cause) = match outcome {
+                Ok(()) => return Some(trail),
+                Err(broken) => broken,
+            };
+            stuck = Some(fraction);
+            if fraction > broken.fraction {
+                *best = trail;
+                *broken = Broken { fraction, cause };
+            }
+            if !found.complete {
+                return None;
+            }
+        }
+        // Looks for another way around where this one broke.
+        let mut pairs = found.nodes.iter().zip(found.nodes.iter().skip(1));
+        let edge = pairs.rfind(|(from, _)| stuck.is_some_and(|stuck| from.0 <= stuck));
+        let (from, to) = edge?;
+        refused.push(Refused {
+            from: from.clone(),
+            to: to.clone(),
+        });
+    }
+    None
 }
 
 /// Puts down where the arm must rest: at corners of the tip's path, and where the joints turn sharply.
