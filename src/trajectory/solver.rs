@@ -3,7 +3,6 @@
 //! What a division does not touch is not solved again: the largest ṡ² from which the end can be reached
 //! is carried on backwards only until it is what it was, and so is the motion forwards.
 
-use super::intervals::TURN;
 use super::intervals::{Block, Intervals, SpeedBounds, Usage, TURN};
 use super::profile::{crossing_time, Profile};
 use super::program::{Program, Rows};
@@ -322,7 +321,7 @@ impl<'a, const W: usize> Solver<'a, W> {
             };
             // What is nearly as fast, and possible, is not worth the way on.
             let near = old <= high && high <= old * (1.0 + NEGLIGIBLE);
-            let same = near && high == old || near && self.keeps(i, [x, old, kappa * h * h]);
+            let same = near && (high == old || self.keeps(i, [x, old, kappa * h * h]));
             moved = !same;
             let (y, bend) = if same && high != old {
                 (old, kappa * h * h)
