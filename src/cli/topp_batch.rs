@@ -14,8 +14,9 @@ use super::stages::quantile;
 use super::{table, CliError};
 use crate::trajectory::{EndCondition, MotionLimits, RetimeError, Spline, TimedPath};
 
-/// Each spline is timed this often; the median counts.
-const RUNS: usize = 3;
+/// Each spline is timed at most this often, while that takes no longer than the second number \[s\]; the
+/// median counts.
+const RUNS: (usize, f64) = (15, 0.05);
 /// Jerk limits of a file without any, as multiples of the acceleration limits \[1/s\].
 const DEFAULT_JERK: f64 = 10.0;
 /// Spacing of the samples at which the limits are checked \[s\].
@@ -202,15 +203,16 @@ fn timed(item: &PathItem, limits: &MotionLimits) -> ItemResult {
         group: item.group(),
         ..ItemResult::default()
     };
-    let mut times = Vec::with_capacity(RUNS);
+    let mut times = Vec::with_capacity(RUNS.0);
     let mut answer = Err(Failure::NoMotion(String::new()));
-    for _ in 0..RUNS {
+    let all = Instant::now();
+    while times.is_empty() || times.len() < RUNS.0 && all.elapsed().as_secs_f64() < RUNS.1 {
         let begin = Instant::now();
         answer = profile(item, limits);
         times.push(begin.elapsed().as_secs_f64() * 1e6);
     }
     times.sort_by(f64::total_cmp);
-    result.time_us = times.get(RUNS / 2).copied().unwrap_or(0.0);
+    result.time_us = times.get(times.len() / 2).copied().unwrap_or(0.0);
     let (spline, timed) = match answer {
         Ok(answer) => answer,
         Err(failure) => {

@@ -1,9 +1,9 @@
 //! The limits of an interval of the grid, as rows of linear programs.
 //!
-//! In an interval s̈ is linear in s, with a slope κ that is known beforehand: so x = ṡ² is a quadratic
-//! that is linear in its values at both ends. q is a cubic. The acceleration q'(s) s̈ + q''(s) x then
+//! In an interval s̈ is linear in s, with a slope κ: so x = ṡ² is a quadratic that is linear in κ and in its
+//! values at both ends. q is a cubic. The acceleration q'(s) s̈ + q''(s) x then
 //! is a cubic of s, and the squared velocity q'(s)² x one of degree six. A polynomial stays below the
-//! largest of its Bernstein coefficients, and all of them are linear in x at the two ends: so a few
+//! largest of its Bernstein coefficients, and all of them are linear in κ and in x at the two ends: so a few
 //! inequalities hold the limits everywhere inside, and what they cost falls with the square of the
 //! interval's length \[Farouki2012\].
 

@@ -3,12 +3,12 @@
 //!
 //! Along the path parameter s the unknown is x = ṡ². Backwards along the grid the largest x is found
 //! from which the end can still be reached, forwards then the fastest way that stays below: a small
-//! linear program each (`program`), whose rows hold everywhere in the interval (`intervals`).
+//! linear program each (`stage`), whose rows hold everywhere in the interval (`intervals`). In an interval
+//! s̈ changes evenly with s, and its slope κ = ds̈/ds is an unknown of the program, so that a motion
+//! along a limit needs few intervals.
 //!
-//! First on a coarse grid with constant s̈ in each interval; then the grid is divided where the answer
-//! says that the fastest motion switches from one limit to another, or where much time is lost, and
-//! each interval gets the slope κ = ds̈/ds that the limit in use there asks for. The rows stay exact
-//! for any κ, so an estimate of it costs a little time at most, never a limit.
+//! First on a coarse grid; then it is divided where the answer says that the fastest motion switches
+//! from one limit to another, or where much time is lost.
 
 use super::intervals::Intervals;
 use super::solver::Solver;

@@ -1,4 +1,4 @@
-//! Linear programs in two unknowns, hundreds of them for one profile.
+//! Linear programs in two unknowns, for intervals whose bend is given, and where `stage` finds nothing.
 //!
 //! In an interval all limits are rows −share ≤ a·x + b·y + c ≤ share, x and y being ṡ² at its two ends.
 //! For a given y they leave a range of x, whose upper end is a concave function of y. Most often

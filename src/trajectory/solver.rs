@@ -10,8 +10,9 @@ use super::stage::{Basis, Bound, Stage};
 
 /// Most intervals of a grid; beyond, nothing is divided any more.
 const MOST_INTERVALS: usize = 40_000;
-/// An interval that loses more than this share of the whole duration is worth a change.
-const LOSS: f64 = 2.4e-3;
+/// An interval that loses more than its part of this share of the whole duration is divided: its part where all
+/// intervals lose the same, of which there are no more than the second number.
+const LOSS: (f64, usize) = (2.4e-3, 300);
 /// Below this use of all limits in the middle of an interval a switch is looked for in it.
 const SWITCH: f64 = 0.9;
 /// Where the motion leaves what it had to slow down for, this share of the other intervals' loss counts
@@ -23,7 +24,7 @@ const FOLLOWED: f64 = 0.95;
 const NEGLIGIBLE: f64 = 2e-6;
 /// Most parts into which an interval is divided at once.
 const MOST_PARTS: f64 = 6.0;
-/// Attempts with bends given up one by one, before all are.
+/// Attempts with bends given up one by one, before all are. It is rounding alone that can make one fail.
 const ATTEMPTS: usize = 6;
 
 /// An interval of the grid.
@@ -352,7 +353,7 @@ impl<'a, const W: usize> Solver<'a, W> {
     pub fn refine(&mut self) -> bool {
         let count = self.cells.len();
         let duration: f64 = self.cells.iter().map(|cell| cell.time).sum();
-        let threshold = LOSS * duration / count.min(300) as f64;
+        let threshold = LOSS.0 * duration / count.min(LOSS.1) as f64;
         let old = Grid {
             cells: std::mem::take(&mut self.cells),
             controllable: std::mem::take(&mut self.controllable),
