@@ -110,10 +110,9 @@ const HOPS: [f64; 9] = [
 ];
 
 /// How far off \[m\], \[rad\] a configuration is taken where none meets the pose, and at most which share of
-/// the deviation that may be: a path that touches a limit, or the border of what the arm reaches, between two
-/// of its poses is beyond it there by what a chord is off its curve.
-const NEAR: (f64, f64) = (1e-5, 1e-4);
-const NEAR_SHARE: f64 = 0.5;
+/// the deviation that may be.
+const NEAR: (f64, f64) = (1.5e-6, 1.5e-5);
+const NEAR_SHARE: f64 = 0.3;
 
 /// Ratio of the least singular value to the largest \[1/m, or 1\] below which a posture is named singular.
 const NEARLY_SINGULAR: f64 = 0.02;
@@ -190,13 +189,15 @@ impl<'a> Walker<'a> {
             let Err(broken) = self.follow_samples(samples, posture, trail) else {
                 return Ok(());
             };
-            let passable = !matches!(
-                broken.cause,
-                BreakCause::GaveUp | BreakCause::Collision { .. }
-            ) && !(self.is_redundant()
-                && matches!(broken.cause, BreakCause::JointLimit { .. }));
+            // A redundant arm turns away from a limit through its null space, not over it.
+            let hopeless = match broken.cause {
+                BreakCause::GaveUp | BreakCause::Collision { .. } => true,
+                BreakCause::JointLimit { .. } => self.is_redundant(),
+                _ => false,
+            };
             bridges += 1;
-            if !passable || bridges > BRIDGES || !self.bridge(samples, trail) {
+            bridges += 1;
+            if hopeless || bridges > BRIDGES || !self.bridge(samples, trail) {
                 return Err(broken);
             }
         }
