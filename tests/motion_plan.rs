@@ -638,7 +638,7 @@ fn the_motion_of_a_part_ends_before_what_is_in_the_way() {
     let request = PathRequest::new(&START, &goals, &ik);
     settings.path.clearance = 0.03;
     let part = &whole.path.joint_path;
-    let motion = partial_motion(&chain, &post, &settings, &request, part).unwrap();
+    let motion = partial_motion(&chain, &post, &settings, request.collision, part).unwrap();
     let last = motion.points.last().unwrap();
     let tip = forward_kinematics(&chain, &last.positions).unwrap();
     let y = tip.translation.y;
@@ -647,7 +647,7 @@ fn the_motion_of_a_part_ends_before_what_is_in_the_way() {
     // Nothing is left of a part that begins in the way.
     let around = [square("around", 0.4, -0.3, 0.1)];
     assert_eq!(
-        partial_motion(&chain, &around, &settings, &request, part),
+        partial_motion(&chain, &around, &settings, request.collision, part),
         None
     );
 }
