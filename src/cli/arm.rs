@@ -73,7 +73,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, CliError> {
 /// How long each plan, path or pair may take.
 #[derive(Debug, clap::Args)]
 pub(super) struct TimeLimit {
-    /// Give up after this time \[s\]; in a batch, on each item.
+    /// Give up after this time (s); in a batch, on each item.
     #[arg(
         long,
         value_name = "SECONDS",

@@ -31,7 +31,7 @@ pub fn style(series: usize, of: usize) -> Style {
 
 /// One curve.
 pub struct Series {
-    /// Points: time \[s\] and value.
+    /// Points: time (s) and value.
     pub points: Vec<(f64, f64)>,
     /// Lower and upper limit; not finite where there is none.
     pub limits: (f64, f64),

@@ -95,9 +95,9 @@ struct Disagreement {
     index: usize,
     ours: bool,
     theirs: bool,
-    /// Distance that we find \[m\]; zero in contact.
+    /// Distance that we find (m); zero in contact.
     distance: f64,
-    /// That the file gives \[m\].
+    /// That the file gives (m).
     #[serde(skip_serializing_if = "Option::is_none")]
     their_distance: Option<f64>,
 }

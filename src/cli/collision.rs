@@ -22,7 +22,7 @@ pub(super) struct ShapeOptions {
     /// AMENT_PREFIX_PATH, ROS_PACKAGE_PATH and the folders around the URDF.
     #[arg(long = "package-path", value_name = "FOLDER")]
     pub(super) package_paths: Vec<PathBuf>,
-    /// Distance that links keep from obstacles. \[m\]
+    /// Distance that links keep from obstacles (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -30,7 +30,7 @@ pub(super) struct ShapeOptions {
         allow_negative_numbers = true
     )]
     pub(super) link_clearance: f64,
-    /// Distance that links keep from each other. \[m\]
+    /// Distance that links keep from each other (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -38,7 +38,7 @@ pub(super) struct ShapeOptions {
         allow_negative_numbers = true
     )]
     pub(super) self_clearance: f64,
-    /// Height of solid ground in the base frame; none if left out. \[m\]
+    /// Height of solid ground in the base frame; none if left out (m).
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     pub(super) ground: Option<f64>,
 }

@@ -14,7 +14,7 @@ use crate::model::{forward_kinematics_by_k, Chain, RobotModel};
 pub(super) struct Fk {
     #[command(flatten)]
     arm: ArmOptions,
-    /// Joint values in the chain's order (a,b,c) or by name (joint=value,…; others 0) \[rad, m\].
+    /// Joint values in the chain's order (a,b,c) or by name (joint=value,…; others 0) (rad, m).
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     q: JointValues,
     /// Print JSON.

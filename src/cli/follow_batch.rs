@@ -43,7 +43,7 @@ pub(super) struct FollowBatch {
     /// The link that is led along the paths; if left out, the file's "tip".
     #[arg(long, value_name = "LINK")]
     tip: Option<String>,
-    /// How far the tip may leave its path anywhere \[m\]; its orientation 0.5° for each millimetre of that.
+    /// How far the tip may leave its path anywhere (m); its orientation 0.5° for each millimetre of that.
     #[arg(
         long,
         value_name = "METRES",
@@ -94,13 +94,13 @@ struct Outcome {
     joint_path: Vec<Vec<f64>>,
     /// Fraction of the path at each configuration.
     fractions: Vec<f64>,
-    /// Largest distance of the tip from its path \[m\], measured between the configurations, too.
+    /// Largest distance of the tip from its path (m), measured between the configurations, too.
     max_deviation: f64,
-    /// Largest angle from the path's orientation \[rad\].
+    /// Largest angle from the path's orientation (rad).
     max_angle_deviation: f64,
-    /// Largest move of one joint between two configurations \[rad or m\].
+    /// Largest move of one joint between two configurations (rad or m).
     max_joint_step: f64,
-    /// Sum of the joints' ways \[rad, m\].
+    /// Sum of the joints' ways (rad, m).
     joint_motion: f64,
 }
 

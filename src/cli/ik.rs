@@ -19,7 +19,7 @@ use crate::model::Chain;
 pub(super) struct Ik {
     #[command(flatten)]
     arm: ArmOptions,
-    /// Position of the tip in the base frame \[m\].
+    /// Position of the tip in the base frame (m).
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
     position: Numbers,
     /// Orientation of the tip in the base frame; any length but zero.
@@ -39,11 +39,11 @@ pub(super) struct Ik {
     #[arg(long, value_name = "AXES", conflicts_with = "position_only")]
     axes: Option<TaskAxes>,
     /// Start: values in the chain's order (a,b,c) or by name (joint=value,…); the middle of the
-    /// limits if left out \[rad, m\].
+    /// limits if left out (rad, m).
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     seed: Option<JointValues>,
     /// Posture to stay close to where the goal leaves it free, like the seed; joints that are
-    /// not named do not care \[rad, m\].
+    /// not named do not care (rad, m).
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     posture: Option<JointValues>,
     /// Print all answers that are found, nearest to the seed first.
@@ -55,7 +55,7 @@ pub(super) struct Ik {
     /// Do not start again elsewhere than at the seed.
     #[arg(long)]
     no_restarts: bool,
-    /// Largest distance of an answer from the position \[m\].
+    /// Largest distance of an answer from the position (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -63,7 +63,7 @@ pub(super) struct Ik {
         default_value_t = 1e-6
     )]
     position_tolerance: f64,
-    /// Largest angle between an answer and the orientation \[rad\].
+    /// Largest angle between an answer and the orientation (rad).
     #[arg(
         long,
         value_name = "RADIANS",

@@ -27,7 +27,7 @@ pub struct Inflate {
     /// Scene file, JSON.
     #[arg(long)]
     scene: PathBuf,
-    /// How far to inflate. \[m\]
+    /// How far to inflate (m).
     #[arg(long, allow_negative_numbers = true)]
     radius: f64,
     /// Shape of convex corners.
@@ -36,7 +36,7 @@ pub struct Inflate {
     /// Farthest corner of a mitred join, in radii.
     #[arg(long, default_value_t = 2.0, allow_negative_numbers = true)]
     mitre_limit: f64,
-    /// How far the chords of a round join may lie outside the true arc \[m\]
+    /// How far the chords of a round join may lie outside the true arc (m)
     /// (default: a hundredth of the radius).
     #[arg(long, allow_negative_numbers = true)]
     arc_tolerance: Option<f64>,

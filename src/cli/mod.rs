@@ -138,3 +138,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_help_shows_the_marks_of_its_source() {
+        let mut all = Arguments::command();
+        let commands: Vec<_> = all.get_subcommands_mut().collect();
+        assert!(commands.len() > 10);
+        for command in commands {
+            let help = command.render_long_help().to_string();
+            for mark in ["\\", "[`", "`]", "](", "###"] {
+                let line = help.lines().find(|line| line.contains(mark));
+                assert_eq!(line, None, "{} of {}", mark, command.get_name());
+            }
+        }
+    }
+}

@@ -80,7 +80,7 @@ impl Panel {
         self.shapes.push((Shape::Segments(segments), style.clone()));
     }
 
-    /// Adds a marker of the given radius \[px\].
+    /// Adds a marker of the given radius (px).
     pub fn marker(&mut self, at: Point2<f64>, mark: Mark, radius: f64, style: &Style) {
         self.shapes
             .push((Shape::Marker { at, mark, radius }, style.clone()));
@@ -231,12 +231,12 @@ impl View {
         }
     }
 
-    /// Place on the paper \[px\] of a value of the first axis.
+    /// Place on the paper (px) of a value of the first axis.
     pub fn x(&self, x: f64) -> f64 {
         self.frame.x + (x - self.low[0]) * self.scale[0]
     }
 
-    /// Place on the paper \[px\] of a value of the second axis.
+    /// Place on the paper (px) of a value of the second axis.
     pub fn y(&self, y: f64) -> f64 {
         self.frame.y + (self.high[1] - y) * self.scale[1]
     }

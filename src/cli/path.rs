@@ -28,7 +28,7 @@ pub struct Path {
     /// Where to go (default: the scene's own goal).
     #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
     goal: Option<Point2<f64>>,
-    /// Distance to keep from obstacles and boundary. \[m\]
+    /// Distance to keep from obstacles and boundary (m).
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// Road map; an unknown name lists the choices.

@@ -33,7 +33,7 @@ pub struct PathBatch {
     /// Whether obstacles that touch can be slipped between.
     #[arg(long, value_enum, default_value = "blocked")]
     contact: ContactArgument,
-    /// Distance to keep from obstacles and boundary. \[m\]
+    /// Distance to keep from obstacles and boundary (m).
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     clearance: f64,
     /// What to do with polygons that cross themselves.

@@ -31,7 +31,7 @@ pub(super) struct PlanOptions {
     /// min_height, max_height [m, base frame].
     #[arg(long, value_name = "FILE")]
     scene: Option<PathBuf>,
-    /// Joint values at the start, in the chain's order or as joint=value \[rad, m\]; others: middle of the range.
+    /// Joint values at the start, in the chain's order or as joint=value (rad, m); others: middle of the range.
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     start: JointValues,
     /// Pose of the tip in the base frame: x,y,z,qx,qy,qz,qw, or x,y,z to keep the orientation. May be repeated.
@@ -41,10 +41,10 @@ pub(super) struct PlanOptions {
     #[arg(long, value_name = "POSE", allow_hyphen_values = true)]
     plane: Option<Numbers>,
     /// Height above the plane at which the tip may go up, over and down where it cannot go around, or where
-    /// that is shorter \[m\].
+    /// that is shorter (m).
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     safe_height: Option<f64>,
-    /// Largest distance of the tip from its path between two configurations \[m\].
+    /// Largest distance of the tip from its path between two configurations (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -63,7 +63,7 @@ pub(super) struct PlanOptions {
     /// Where the arm cannot follow, print the part of the path that it can (with --json: its configurations).
     #[arg(long)]
     partial: bool,
-    /// Distance that the tip keeps from obstacles \[m\].
+    /// Distance that the tip keeps from obstacles (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -112,10 +112,10 @@ pub(super) struct PlanOptions {
         allow_negative_numbers = true
     )]
     max_acceleration: f64,
-    /// Largest speed of the tip \[m/s\].
+    /// Largest speed of the tip (m/s).
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     tip_speed: Option<f64>,
-    /// Largest acceleration of the tip \[m/s²\].
+    /// Largest acceleration of the tip (m/s²).
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     tip_acceleration: Option<f64>,
     #[command(flatten)]
@@ -127,7 +127,7 @@ pub(super) struct PlanOptions {
     /// Where the arm cannot follow the route, let it go to the goal its own way, free of collisions.
     #[arg(long, conflicts_with = "no_collision")]
     leave_route: bool,
-    /// Time between two points of the trajectory \[s\].
+    /// Time between two points of the trajectory (s).
     #[arg(
         long,
         value_name = "SECONDS",

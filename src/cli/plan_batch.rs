@@ -94,7 +94,7 @@ struct PairResult {
     time_us: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     joint_path: Vec<Vec<f64>>,
-    /// Sum of the Euclidean lengths of the pieces \[rad, m\].
+    /// Sum of the Euclidean lengths of the pieces (rad, m).
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<f64>,
     /// Random configurations that were tried; none if the straight way is free.

@@ -8,9 +8,9 @@ use crate::planning::Obstacle;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Passage {
     pub(super) id: String,
-    /// Height range of the obstacle \[m\].
+    /// Height range of the obstacle (m).
     pub(super) heights: (f64, f64),
-    /// Lengths of the tip's way \[m\] between which it is near.
+    /// Lengths of the tip's way (m) between which it is near.
     pub(super) near: (f64, f64),
     /// Lengths of the way between which it is straight over or under the obstacle.
     pub(super) over: Option<(f64, f64)>,

@@ -32,7 +32,7 @@ pub(super) struct PlanRandom {
     /// Seed of the scene.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Distance that the tip keeps from obstacles \[m\].
+    /// Distance that the tip keeps from obstacles (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -40,10 +40,10 @@ pub(super) struct PlanRandom {
         allow_negative_numbers = true
     )]
     clearance: f64,
-    /// Distance of starts and goals from the base \[m\]: nearest, farthest.
+    /// Distance of starts and goals from the base (m): nearest, farthest.
     #[arg(long, value_name = "METRES", num_args = 2, default_values_t = [0.3, 0.7], allow_negative_numbers = true)]
     ring: Vec<f64>,
-    /// Height of starts and goals \[m\].
+    /// Height of starts and goals (m).
     #[arg(
         long,
         value_name = "METRES",
@@ -51,7 +51,7 @@ pub(super) struct PlanRandom {
         allow_negative_numbers = true
     )]
     height: f64,
-    /// Height at which the tip may go over obstacles \[m\].
+    /// Height at which the tip may go over obstacles (m).
     #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     safe_height: Option<f64>,
     #[command(flatten)]
@@ -66,9 +66,9 @@ struct Outcome {
     ok: bool,
     reason: String,
     time_us: f64,
-    /// Time of each stage \[s\].
+    /// Time of each stage (s).
     stages: BTreeMap<String, f64>,
-    /// Length of the tip's path \[m\].
+    /// Length of the tip's path (m).
     length: f64,
     duration: f64,
 }

@@ -23,7 +23,7 @@ pub(super) struct Output<'a> {
     fraction: f64,
     duration: f64,
     planning_time: f64,
-    /// Time of each stage \[s\].
+    /// Time of each stage (s).
     stages: BTreeMap<String, f64>,
     /// Goals, from 1, to which the tip left its route.
     left_route: &'a [usize],

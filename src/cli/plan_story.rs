@@ -52,7 +52,7 @@ pub(super) struct Story<'a> {
     pub(super) straight: Vec<Point3<f64>>,
     /// Where it ends before the goal, and the reason in a few words.
     pub(super) broken: Option<(Point3<f64>, String)>,
-    /// Length of the way to there \[m\].
+    /// Length of the way to there (m).
     pub(super) broken_way: Option<f64>,
     /// Obstacles for which it ends.
     pub(super) culprits: Vec<String>,

@@ -43,11 +43,11 @@ pub struct RandomTable {
     pub obstacles: usize,
     /// Pairs of start and goal.
     pub pairs: usize,
-    /// Distance of start and goal from the obstacles \[m\].
+    /// Distance of start and goal from the obstacles (m).
     pub clearance: f64,
-    /// Distance from the base \[m\] of the nearest and the farthest goals.
+    /// Distance from the base (m) of the nearest and the farthest goals.
     pub ring: (f64, f64),
-    /// Height of starts and goals \[m\].
+    /// Height of starts and goals (m).
     pub height: f64,
     /// Seed.
     pub seed: u64,

@@ -52,7 +52,7 @@ impl Stages {
             .collect()
     }
 
-    /// All stages that there were, in their order \[s\].
+    /// All stages that there were, in their order (s).
     pub(super) fn iter(&self) -> impl Iterator<Item = (Stage, f64)> + '_ {
         self.0
             .iter()

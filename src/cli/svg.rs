@@ -151,7 +151,7 @@ impl Legend {
         }
     }
 
-    /// Width \[px\], about.
+    /// Width (px), about.
     pub fn width(&self) -> f64 {
         SAMPLE + text_width(&self.text, 13.0)
     }

@@ -56,7 +56,7 @@ struct PathItem {
     bc: String,
     ss: Vec<f64>,
     waypoints: Vec<Vec<f64>>,
-    /// Reference duration \[s\].
+    /// Reference duration (s).
     #[serde(default)]
     duration: Option<f64>,
 }
