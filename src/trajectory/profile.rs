@@ -17,8 +17,6 @@ use super::MotionLimits;
 
 /// Intervals of the first grid.
 const FIRST_GRID: f64 = 140.0;
-/// Fewest intervals of a piece of the spline in the first grid.
-const FEWEST: f64 = 3.0;
 /// Most rounds of refinement.
 const ROUNDS: usize = 8;
 
@@ -177,8 +175,7 @@ impl Profile {
             if from >= to {
                 continue;
             }
-            // Some at least, so that a single piece can speed up and slow down.
-            let parts = ((to - from) / widest).ceil().max(FEWEST);
+            let parts = ((to - from) / widest).ceil().max(1.0);
             for part in 0..parts as usize {
                 let at = from + (to - from) * part as f64 / parts;
                 if s.last().is_none_or(|&last| at > last) {

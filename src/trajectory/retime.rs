@@ -11,6 +11,8 @@ use crate::planning::JointPath;
 
 /// Rounds in which a sampled trajectory is slowed locally where its interpolation goes over a limit.
 const REPAIRS: usize = 16;
+/// How much more limits are lowered than the interpolation goes over them: a little saves rounds.
+const LOWERED: f64 = 1.2;
 /// How far the interpolation between samples may go over a limit (a share of it).
 pub const SAMPLING_SLACK: f64 = 5e-4;
 
@@ -682,12 +684,12 @@ impl TimedPath {
                     .zip(self.limits.acceleration());
                 for (joint, (&velocity, &acceleration)) in limits.enumerate() {
                     if let Some(segment) = pair[0].segment_to(&pair[1], joint) {
-                        excess.velocity = excess
-                            .velocity
-                            .max(segment.speed_against(velocity) / velocity);
-                        excess.acceleration = excess
-                            .acceleration
-                            .max(segment.acceleration_against(acceleration) / acceleration);
+                        // Up to the slack any bound will do.
+                        let enough = 1.0 + SAMPLING_SLACK;
+                        let speed = segment.speed_against(enough * velocity);
+                        excess.velocity = excess.velocity.max(speed / velocity);
+                        let most = segment.acceleration_against(enough * acceleration);
+                        excess.acceleration = excess.acceleration.max(most / acceleration);
                     }
                 }
                 excess
@@ -707,7 +709,10 @@ impl TimedPath {
                 (pair[1].time + pad) / self.stretch,
             );
             // A little more than needed, and never much at once: the profile around shifts too.
-            let share = |excess: f64| (1.0 / (excess + 0.2 * SAMPLING_SLACK)).clamp(0.7, 1.0);
+            let share = |excess: f64| {
+                let over = (excess - 1.0).max(0.0);
+                (1.0 / (1.0 + LOWERED * over + 0.2 * SAMPLING_SLACK)).clamp(0.7, 1.0)
+            };
             for section in &mut self.sections {
                 let profile = &mut section.profile;
                 for i in 0..profile.piece.len() {
