@@ -116,27 +116,13 @@ fn with_window(
 }
 
 /// Slowed down as a whole until all limits hold.
-fn stretched(
-    mut law: SmoothLaw,
-    spline: &Spline,
-    limits: &MotionLimits,
-    jerk: &[f64],
-) -> SmoothLaw {
+fn stretched(law: SmoothLaw, spline: &Spline, limits: &MotionLimits, jerk: &[f64]) -> SmoothLaw {
     let worst = law
         .knots
         .windows(2)
         .map(|pair| piece_shares(spline, limits, jerk, &pair[0], pair[1].time))
         .fold(Shares::default(), Shares::max);
-    let factor = worst.stretch();
-    if factor > 1.0 && factor.is_finite() {
-        for knot in &mut law.knots {
-            knot.time *= factor;
-            knot.rate /= factor;
-            knot.acceleration /= factor * factor;
-            knot.jerk /= factor * factor * factor;
-        }
-    }
-    law
+    law.slowed(worst.stretch())
 }
 
 /// The moving average of a profile's law.

@@ -157,7 +157,7 @@ impl SmoothLaw {
     }
 
     /// Slowed down as a whole by that factor, if it is above 1.
-    fn slowed(mut self, factor: f64) -> Self {
+    pub(super) fn slowed(mut self, factor: f64) -> Self {
         if factor > 1.0 && factor.is_finite() {
             for knot in &mut self.knots {
                 knot.time *= factor;
